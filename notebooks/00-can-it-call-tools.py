@@ -376,5 +376,5 @@ print("right  " if judge_spelling(None, []) is not None else "not yet", "| no ca
 # To examine a model of your own, set `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `ZOOLAB_MODEL`. Then set `LIVE = "endpoint"` above, or run `zoolab doctor --live`
 # in a terminal.
 #
-# Next: [01 · One loop](01-one-loop.ipynb), the same exchange by hand, step by step. A first lab:
-# [l1 · Define](../labs/l1/l1.ipynb).
+# Next: [01 · One loop](01-one-loop.ipynb), the same exchange by hand, step by step. After it comes the first lab:
+# [l1 · The loop](../labs/l1/l1.ipynb).

@@ -190,10 +190,10 @@ value
 # %%
 from zoolab import Outcome
 from zoolab.steps.result import make_result
-from zoolab.steps.tool_call import message_as_native
+from zoolab.steps.tool_call import message_with_calls
 
 before = list(messages)
-messages.append(message_as_native(reply.message, [call], tools.names()))
+messages.append(message_with_calls(reply.message, [call], tools.names()))
 messages.append(make_result(Outcome(value), call.id).message)
 
 print("before:", [message["role"] for message in before])
@@ -410,7 +410,7 @@ guess.reveal(
 # missing.
 
 # %%
-from zoolab.models.strict import check_conversation
+from zoolab.wire.chat import check_conversation
 from zoolab.toolbox.starter import multiply
 
 asked = run("What is 7 times 6?", [multiply], Scripted([[("multiply", {"a": 7, "b": 6})], "42."]))
@@ -493,5 +493,4 @@ print("right" if looked_up == {"ip": "192.0.2.10"} else "not yet: the fork asks 
 # - The second request contains everything again.
 # - A loop can run without an error and still give a wrong answer.
 #
-# Next: [02 · Anatomy of messages[]](02-messages.ipynb). Labs: [l2 · Validate](../labs/l2/l2.ipynb),
-# [l3 · The loop](../labs/l3/l3.ipynb).
+# Next: [02 · Anatomy of messages[]](02-messages.ipynb). Lab: [l1 · The loop](../labs/l1/l1.ipynb).

@@ -106,7 +106,7 @@ print(trace.answer)
 # %%
 from copy import deepcopy
 
-from zoolab.models.strict import check_conversation
+from zoolab.wire.chat import check_conversation
 
 whole = run(QUESTION, tools, model_for(None, "qwen-sampled-seed2"), system=SYSTEM).messages
 swapped = deepcopy(whole)
@@ -354,7 +354,7 @@ for bug, damage in BUGS.items():
 
 # %% [markdown]
 # Look at "history was cut to the last two". If a conversation grows too long, many programs keep only the latest messages. That works until the cut falls between a
-# call and its result. Lab 4 is about cutting without this bug.
+# call and its result. Lab 2 is about cutting without this bug.
 
 # %% [markdown]
 # ## Read a 400
@@ -365,7 +365,7 @@ for bug, damage in BUGS.items():
 # %%
 import openai
 
-from zoolab.models.strict import strict_client
+from zoolab.models.transport import strict_client
 
 client = strict_client(Scripted(["All is well."]))
 broken = deepcopy(whole)
@@ -567,4 +567,4 @@ print("right" if exact == MINE else "not yet")
 # - A 400 means that the list must be mended. Its `param` says where.
 # - Prompts ask, descriptions explain, code decides.
 #
-# Next: [03 · Schemas](03-schemas.ipynb). Labs: [l3 · The loop](../labs/l3/l3.ipynb), [l4 · History](../labs/l4/l4.ipynb).
+# Next: [03 · Schemas](03-schemas.ipynb). Lab: [l2 · History](../labs/l2/l2.ipynb).

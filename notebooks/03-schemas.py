@@ -176,7 +176,7 @@ for arguments in WRITTEN:
 
 # %% [markdown]
 # The last two may run. A schema knows the form, not the meaning. A path is text, and an attack is text, too. What a schema cannot say belongs in the function
-# ([lab 2](../labs/l2/README.md)) or in a policy ([08](08-execution.ipynb)).
+# ([lab 5](../labs/l5/README.md)) or in a policy ([08](08-execution.ipynb)).
 #
 # Now a careless schema: all parameters are strings, and none is required. How much does it let through?
 
@@ -553,4 +553,4 @@ for arguments in GOOD + BAD:
 # - `tool_choice` is a request. Check whether the server obeyed.
 # - Decide the number of cases before the experiment. "Not decisive" is a result, too.
 #
-# Next: [04 · Selection](04-selection.ipynb). Labs: [l1 · Define](../labs/l1/l1.ipynb), [l2 · Validate](../labs/l2/l2.ipynb).
+# Next: [04 · Selection](04-selection.ipynb). Lab: [l3 · Define](../labs/l3/l3.ipynb).

@@ -511,4 +511,4 @@ print(
 # - Look at what was called *instead*. Some confusions cost a second, and some cost a service.
 # - Decide the number of requests first, compare on the same requests, and give the interval.
 #
-# Next: [05 · Many tools](05-many-tools.ipynb). Lab: [l6 · Select a tool](../labs/l6/l6.ipynb).
+# Next: [05 · Many tools](05-many-tools.ipynb). Lab: [l4 · Select a tool](../labs/l4/l4.ipynb).

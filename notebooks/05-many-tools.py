@@ -408,4 +408,4 @@ else:
 # - A trace must keep what was withheld. Otherwise you blame the model.
 # - With `find_tools` the model searches for itself, and every search is a step that you can see.
 #
-# Next: [06 · Validation](06-validation.ipynb). Lab: [l6 · Select a tool](../labs/l6/l6.ipynb).
+# Next: [06 · Validation](06-validation.ipynb). Lab: [l4 · Select a tool](../labs/l4/l4.ipynb).

@@ -527,7 +527,7 @@ for text, fine in [
 # ```
 #
 # A dict keeps one value for each key, so it is shorter than the list if a key comes twice. The hook is called for inner objects, too. `zoolab.jsontext.parse_json` is the
-# whole strict reader, and lab l2 lets you write one.
+# whole strict reader, and lab l5 lets you write one.
 #
 # </details>
 
@@ -590,4 +590,4 @@ print(
 # - Count each check by itself, and read the finish reason. Your own limit can look like a mistake of the model.
 # - Valid is not right. Only known answers or a person can tell the difference.
 #
-# Next: [07 · Repair](07-repair.ipynb). Lab: [l2 · Validate a call](../labs/l2/l2.ipynb).
+# Next: [07 · Repair](07-repair.ipynb). Lab: [l5 · Validate a call](../labs/l5/l5.ipynb).

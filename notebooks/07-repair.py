@@ -667,4 +667,4 @@ for cost, sums in worth.items():
 # - Draw both lines: the right calls that repair wins, and the wrong calls that it lets run.
 # - Rules first. A model's proposal must pass the same guard.
 #
-# Next: [08 · Execution](08-execution.ipynb). Lab: [l5 · Repair](../labs/l5/l5.ipynb).
+# Next: [08 · Execution](08-execution.ipynb). Lab: [l6 · Repair](../labs/l6/l6.ipynb).

@@ -651,4 +651,4 @@ for services, wanted in CASES:
 # - Given up is not stopped.
 # - What the model must not choose does not belong in the schema.
 #
-# Next: [09 · Traces](09-traces.ipynb). Lab: [l3 · The loop](../labs/l3/l3.ipynb).
+# Next: [09 · Traces](09-traces.ipynb). Lab: [l1 · The loop](../labs/l1/l1.ipynb).

@@ -279,7 +279,7 @@ guess.reveal(
 # All of them want one result for each call. `check_conversation` tells you which rules a list of messages breaks, before a provider rejects it.
 
 # %%
-from zoolab.models.strict import check_conversation
+from zoolab.wire.chat import check_conversation
 
 unanswered = [{"role": "user", "content": "What is 7 times 6?"}, messages["anthropic"]]
 for problem in check_conversation(unanswered):
@@ -393,4 +393,4 @@ for name, message in messages.items():
 # - A reply goes back as it came. A program that rebuilds it loses signatures, and the provider may reject the next request.
 # - A translation that loses something must say so. Read the warnings.
 #
-# Next: [11 · Structured output](11-structured-output.ipynb). Lab: [l3 · The loop](../labs/l3/l3.ipynb).
+# Next: [11 · Structured output](11-structured-output.ipynb). Lab: [l1 · The loop](../labs/l1/l1.ipynb).

@@ -339,4 +339,4 @@ for value, allowed in EXAMPLES:
 # - A forced reply can be cut. Look at the finish reason first.
 # - `answer_schema=` leaves the tools free and checks the last message.
 #
-# Next: [12 · MCP](12-mcp.ipynb). Lab: [l2 · Validate a call](../labs/l2/l2.ipynb).
+# Next: [12 · MCP](12-mcp.ipynb). Lab: [l5 · Validate a call](../labs/l5/l5.ipynb).

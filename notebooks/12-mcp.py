@@ -348,4 +348,4 @@ else:
 # - Pins stop a description that changes. They do not stop one that was bad from the first day.
 # - Give a server's tools a prefix, a risk, and only the rights that they need.
 #
-# Next: [13 · Context and cost](13-context-and-cost.ipynb). Lab: [l9 · Approve and resume](../labs/l9/l9.ipynb).
+# Next: [13 · Context and cost](13-context-and-cost.ipynb). Lab: [l5 · Validate a call](../labs/l5/l5.ipynb).

@@ -328,7 +328,7 @@ def keep_last(messages, n=2):
 
 
 # %%
-from zoolab.models.strict import check_conversation
+from zoolab.wire.chat import check_conversation
 
 whole = list(full.messages)[:-1]
 mine = keep_last(whole)
@@ -407,4 +407,4 @@ else:
 # - A call and its results stay together, or go together.
 # - The model can no longer read what you removed. The trace still contains it.
 #
-# Next: [14 · Evaluation](14-evaluation.ipynb). Lab: [l4 · History](../labs/l4/l4.ipynb).
+# Next: [14 · Evaluation](14-evaluation.ipynb). Lab: [l2 · History](../labs/l2/l2.ipynb).

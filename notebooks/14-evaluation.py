@@ -421,4 +421,4 @@ for states, expected in ENDS:
 # - Check the world: what should have changed, and everything that should not.
 # - Compare two agents on the same tasks, and decide how many before you look.
 #
-# Next: [15 · Faults and attacks](15-faults-and-attacks.ipynb). Lab: [l10 · Evaluate an agent](../labs/l10/l10.ipynb).
+# Next: [15 · Faults and attacks](15-faults-and-attacks.ipynb). Lab: [l8 · Evaluate an agent](../labs/l8/l8.ipynb).

@@ -519,9 +519,7 @@ guess.reveal(
 # - **defended**: all three.
 
 # %%
-from zoolab.course.attacks import ATTACKS, SCRIPTS
-from zoolab.course.office import TASKS
-from zoolab.course.security import DEFENCES, score_security, security_cases
+from zoolab.course.security import ATTACKS, DEFENCES, SCRIPTS, TASKS, score_security, security_cases
 
 obeys = {name: script for name, script in SCRIPTS.items() if name.startswith("gullible")}
 tried = security_cases(ATTACKS[:2] + ATTACKS[7:8] + ATTACKS[-4:], TASKS[:1])
@@ -777,5 +775,5 @@ print("right" if alarms(evening) == expected else f"not yet: {alarms(evening)} s
 # - A sentence in a prompt asks the model. A rule in code decides. Measure what each stops, and what it costs.
 # - Spans show what was stopped. They do not show what nobody stopped.
 #
-# Next: [16 · Somebody else's agent](16-somebody-elses-agent.ipynb). Labs: [l8 · Test the tester](../labs/l8/l8.ipynb), [l9 · Approve and resume](../labs/l9/l9.ipynb), and the
+# Next: [16 · Somebody else's agent](16-somebody-elses-agent.ipynb). Labs: [l9 · Test the tester](../labs/l9/l9.ipynb), [l10 · Approve and resume](../labs/l10/l10.ipynb), and the
 # [capstone](../labs/l11/l11.ipynb).

@@ -148,7 +148,7 @@ class Policies(Kind):
         PolicyFile(self.path).add("allow", f"tool_{number}")
 
     def kept(self) -> list[int]:
-        return [int(rule.text.removeprefix("tool_")) for rule in PolicyFile(self.path).read().allow]
+        return [int(rule.removeprefix("tool_")) for rule in PolicyFile(self.path).read().allow]
 
 
 class Audited(Kind):

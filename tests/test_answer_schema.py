@@ -37,13 +37,13 @@ from zoolab.errors import (
     ToolLoopLimitReached,
     ToolRetriesExhausted,
 )
-from zoolab.models.strict import check_conversation
 from zoolab.plots import RetryWaterfallDisplay
 from zoolab.repair import RuleRepair
 from zoolab.show.text import to_markdown
 from zoolab.show.wording import headline
 from zoolab.study.journal import line_of, summary_of
 from zoolab.trace.log import drive
+from zoolab.wire.chat import check_conversation
 
 SCHEMA = {
     "type": "object",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from server import call, calling, chunk, completion
 
 from zoolab.models.assembly import assemble, reply_from
-from zoolab.wire.sending import chunks_of
+from zoolab.wire.streams import chunks_of
 
 TEXTS = st.text(max_size=12)
 NAMES = st.sampled_from(["add", "get_weather", "addadd", "ping"])

@@ -1,4 +1,4 @@
-"""`check("l3")`: the public cases for the student who is at work, in a shell, in a kernel, on a file."""
+"""`check("l1")`: the public cases for the student who is at work, in a shell, in a kernel, on a file."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 
 from zoolab import check
 from zoolab.errors import InvalidInput
+from zoolab.files import course_folder
 from zoolab.grading import CaseGrade, Grade, load_lab
 from zoolab.grading.checking import Checked
-from zoolab.grading.labs import labs_folder
 from zoolab.grading.submissions import read_cells
 
-SOLUTION = "\n".join(read_cells(labs_folder() / "l3" / "solution.ipynb"))
+SOLUTION = "\n".join(read_cells(course_folder("labs") / "l1" / "solution.ipynb"))
 FIRST_ONLY = SOLUTION.replace("for call in calls:", "for call in calls[:1]:")
-PUBLIC = [case.name for case in load_lab("l3").cases if case.public]
+PUBLIC = [case.name for case in load_lab("l1").cases if case.public]
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 
 
@@ -45,7 +45,7 @@ def ran(shell: Any, *cells: str) -> Checked:
     """What `check` says once these cells have run."""
     for cell in cells:
         shell.run_cell(cell, store_history=True)
-    shell.run_cell('from zoolab import check\nchecked = check("l3")', store_history=True)
+    shell.run_cell('from zoolab import check\nchecked = check("l1")', store_history=True)
     found: Checked = shell.user_ns["checked"]
     return found
 
@@ -59,17 +59,17 @@ def a_case(happened: str = "", walk: tuple[dict[str, Any], ...] = ()) -> CaseGra
 
 
 def of(*cases: CaseGrade, notes: tuple[str, ...] = (), missing: tuple[str, ...] = ()) -> Checked:
-    return Checked(Grade("l3", "check", "s", cases, notes, missing), "the code given")
+    return Checked(Grade("l1", "check", "s", cases, notes, missing), "the code given")
 
 
 def test_only_the_public_cases_are_played():
-    checked = check("l3", SOLUTION)
+    checked = check("l1", SOLUTION)
     assert [case.name for case in checked.grade.cases] == PUBLIC
     assert checked.failed == ()
 
 
 def test_a_mistake_is_told_with_a_hint_and_the_walk():
-    checked = check("l3", FIRST_ONLY)
+    checked = check("l1", FIRST_ONLY)
     text = str(checked)
     assert "several_calls" in failed(checked)
     assert "FAILED  Every call of a reply runs once" in text
@@ -81,21 +81,21 @@ def test_a_mistake_is_told_with_a_hint_and_the_walk():
 
 @pytest.mark.parametrize("suffix", [".ipynb", ".py"])
 def test_a_saved_file_is_checked_as_it_is_saved(suffix: str, tmp_path: Path):
-    path = tmp_path / f"l3{suffix}"
+    path = tmp_path / f"l1{suffix}"
     cell = {"cell_type": "code", "metadata": {}, "source": SOLUTION, "outputs": [], "execution_count": None}
     path.write_text(json.dumps({"cells": [cell]}) if suffix == ".ipynb" else SOLUTION, encoding="utf-8")
-    checked = check("l3", path)
+    checked = check("l1", path)
     assert checked.failed == ()
-    assert re.fullmatch(rf"l3{suffix} as saved at \d\d:\d\d on \d\d \w+", checked.source)
-    assert check("l3", str(path)).grade == checked.grade
+    assert re.fullmatch(rf"l1{suffix} as saved at \d\d:\d\d on \d\d \w+", checked.source)
+    assert check("l1", str(path)).grade == checked.grade
 
 
 def test_outside_of_a_notebook_a_file_must_be_named():
     with pytest.raises(InvalidInput, match=r"no file nowhere\.ipynb"):
-        check("l3", "nowhere.ipynb")
+        check("l1", "nowhere.ipynb")
     with pytest.raises(InvalidInput, match="there is no lab 'l99'"):
         check("l99", "x = 1")
-    code = "from zoolab import check\ncheck('l3')"
+    code = "from zoolab import check\ncheck('l1')"
     plain = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert plain.stderr.splitlines()[-1].endswith("expected check(lab, submission); name a file")
 
@@ -140,7 +140,7 @@ def test_where_nothing_was_run_yet_it_says_so(shell: Any):
 @pytest.fixture
 def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Saves these cells as the notebook of this shell."""
-    path = tmp_path / "l3.ipynb"
+    path = tmp_path / "l1.ipynb"
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))  # as Jupyter Server does for its kernels
 
     def save(*cells: str) -> None:
@@ -157,14 +157,14 @@ def test_a_helper_that_was_broken_after_a_good_run_costs_what_it_will_cost(
     good = "def helper(): pass", SOLUTION.replace("def run_loop", "helper()\ndef run_loop")
     checked = ran(shell, *good, "def helper(:")
     assert checked.grade.points == 0
-    assert "l3.ipynb as saved at" in checked.source
-    assert "NOT SAVED: `helper`, as run in [1], is not in l3.ipynb" in str(checked)
+    assert "l1.ipynb as saved at" in checked.source
+    assert "NOT SAVED: `helper`, as run in [1], is not in l1.ipynb" in str(checked)
     if getattr(shell.history_manager, "exceptions", None):
         assert "Of the saved cells with code, number 1: an error when it was run last." in checked.states
 
 
 def test_a_solution_that_was_saved_but_not_run_has_its_points(shell: Any, saved: Callable[..., None]):
-    saved("import json", SOLUTION, "from zoolab import check\ncheck('l3')")
+    saved("import json", SOLUTION, "from zoolab import check\ncheck('l1')")
     checked = ran(shell, "import json", FIRST_ONLY)
     assert checked.failed == ()
     assert checked.states[-1] == (
@@ -177,24 +177,35 @@ def test_what_was_run_but_not_saved_has_no_points_and_is_said(shell: Any, saved:
     checked = ran(shell, FIRST_ONLY, SOLUTION)
     assert "several_calls" in failed(checked)
     assert "`run_loop`" in checked.states[0]
-    assert "as run in [2], is not in l3.ipynb. Save the notebook" in checked.states[0]
+    assert "as run in [2], is not in l1.ipynb. Save the notebook" in checked.states[0]
     saved(SOLUTION)
     checked = ran(shell)
     assert (checked.failed, checked.states) == ((), ())
 
 
 def test_a_variable_that_is_graded_counts_as_it_is_saved(shell: Any, saved: Callable[..., None]):
-    given, solved = (read_cells(labs_folder() / "l1" / f"{name}.ipynb") for name in ("l1", "solution"))
+    given, solved = (
+        read_cells(course_folder("labs") / "l3" / f"{name}.ipynb") for name in ("l3", "solution")
+    )
     tools = [cell for cell in solved if "search_logs" in cell and "check(" not in cell][:1]
     saved(*given)
     for cell in tools:
         shell.run_cell(cell, store_history=True)
-    shell.run_cell("from zoolab import check\nchecked = check('l1')", store_history=True)
+    shell.run_cell("from zoolab import check\nchecked = check('l3')", store_history=True)
     states = shell.user_ns["checked"].states
-    assert states[0].startswith("NOT SAVED: `search_logs`, as run in [1], is not in l3.ipynb.")
+    assert states[0].startswith("NOT SAVED: `search_logs`, as run in [1], is not in l1.ipynb.")
     shell.run_cell("scratch = 1\ntools = 2", store_history=True)  # which no saved cell has
-    shell.run_cell("checked = check('l1')", store_history=True)
+    shell.run_cell("checked = check('l3')", store_history=True)
     assert len(shell.user_ns["checked"].states) == len(states)
+
+
+def test_a_helper_that_was_dropped_from_a_newer_version_is_not_missing(
+    shell: Any, saved: Callable[..., None]
+):
+    saved(SOLUTION)
+    old = "def helper(): pass\n\n" + SOLUTION
+    assert ran(shell, old, SOLUTION).states == ()
+    assert "`run_loop`, as run in [4]" in ran(shell, old).states[0]
 
 
 def test_a_solution_whose_cell_was_deleted_has_no_points(shell: Any, saved: Callable[..., None]):
@@ -224,7 +235,7 @@ def test_hostile_text_is_escaped_and_shown():
 
 
 def test_the_table_has_no_colour_of_its_own_and_words_beside_its_signs():
-    html = check("l3", FIRST_ONLY)._repr_html_()
+    html = check("l1", FIRST_ONLY)._repr_html_()
     assert "color" not in html
     assert "✗ failed" in html
     assert "✓ passed" in html
@@ -250,10 +261,10 @@ _NOTEBOOK = """
 import os, signal, sys, threading, time
 import psutil
 from zoolab import check
-from zoolab.grading.labs import labs_folder
+from zoolab.files import course_folder
 from zoolab.grading.submissions import read_cells
 
-SOLUTION = "\\n".join(read_cells(labs_folder() / "l3" / "solution.ipynb"))
+SOLUTION = "\\n".join(read_cells(course_folder("labs") / "l1" / "solution.ipynb"))
 
 def living(processes):
     return {each.pid for each in processes if each.is_running() and each.status() != "zombie"}
@@ -278,11 +289,11 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="keeps no worker")
 @forks
 def test_the_next_check_finds_its_worker_warm_and_clean():
     told = in_a_notebook(f"""
-check("l3", {_SPOILS!r})
+check("l1", {_SPOILS!r})
 worker = workers()
-checked = check("l3", {_LOOKS!r} + "\\n" + SOLUTION)
+checked = check("l1", {_LOOKS!r} + "\\n" + SOLUTION)
 print(len(worker), workers() == worker, len(checked.failed), checked.grade.notes)
-check("l2", "x = 1")
+check("l5", "x = 1")
 print(len(workers()), workers().isdisjoint(worker))
 """)
     assert told.splitlines() == ["1 True 0 ()", "1 True"]
@@ -301,14 +312,14 @@ def interrupt():
 for cell in ("while True: pass", "def run_loop(*args):\\n    while True: pass"):
     threading.Timer(1, interrupt).start()
     try:
-        check("l3", cell)
+        check("l1", cell)
     except KeyboardInterrupt as error:
         kept.append(error)  # as a shell keeps the last one, with all that its traceback holds
     until = time.monotonic() + 30
     while living(below) and time.monotonic() < until:
         time.sleep(0.02)
     print(len(kept), bool(below), living(below), workers())
-print(len(check("l3", SOLUTION).failed), len(workers()))
+print(len(check("l1", SOLUTION).failed), len(workers()))
 """)
     assert told.splitlines() == ["1 True set() set()", "2 True set() set()", "0 1"]
 
@@ -317,15 +328,15 @@ print(len(check("l3", SOLUTION).failed), len(workers()))
 @pytest.mark.slow
 def test_a_fork_of_the_notebook_gets_a_worker_of_its_own():
     told = in_a_notebook("""
-check("l3", SOLUTION)
+check("l1", SOLUTION)
 worker = workers()
 child = os.fork()
 if child == 0:
-    check("l3", SOLUTION)
+    check("l1", SOLUTION)
     print(len(workers()), workers().isdisjoint(worker), flush=True)
     sys.exit()
 os.waitpid(child, 0)
-check("l3", SOLUTION)
+check("l1", SOLUTION)
 print(workers() == worker)
 """)
     assert told.splitlines() == ["1 True", "True"]
@@ -335,7 +346,7 @@ print(workers() == worker)
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["sys.exit()", "os._exit(1)", "os.kill(os.getpid(), 9)"])
 def test_the_worker_ends_with_the_notebook_however_that_ends(end: str):
-    worker = int(in_a_notebook(f"check('l3', 'x = 1')\nprint(*workers(), flush=True)\n{end}\n"))
+    worker = int(in_a_notebook(f"check('l1', 'x = 1')\nprint(*workers(), flush=True)\n{end}\n"))
     until = time.monotonic() + 60
     while psutil.pid_exists(worker) and psutil.Process(worker).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < until
@@ -347,7 +358,7 @@ def test_in_a_kernel_the_table_and_the_inspector_are_shown():
     import nbformat
     from nbclient import NotebookClient
 
-    cells = [FIRST_ONLY, 'from zoolab import check\n\ncheck("l3")']
+    cells = [FIRST_ONLY, 'from zoolab import check\n\ncheck("l1")']
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     line, table, above, widget, *_ = (output["data"] for output in notebook.cells[1]["outputs"])

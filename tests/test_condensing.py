@@ -13,15 +13,15 @@ from walks import add
 
 from zoolab import Outcome, Replay, Result, Scripted, Trace, inspect, run, walk
 from zoolab.errors import InvalidInput
-from zoolab.models.strict import check_conversation
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
 from zoolab.show.text import to_markdown
 from zoolab.study import experiment
 from zoolab.tokens import tokens_in
 from zoolab.trace.log import drive
+from zoolab.wire.chat import check_conversation
 
-LAB = Path(__file__).parent.parent / "labs" / "l4" / "right"
+LAB = Path(__file__).parent.parent / "labs" / "l2" / "right"
 
 
 def sums(count: int) -> list[Any]:
@@ -110,7 +110,7 @@ def test_a_bad_result_is_one_clear_error(condense: Any, said: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:about to condense")
 @pytest.mark.parametrize("answer", sorted(path.stem for path in LAB.glob("*.py")))
-def test_the_answers_of_lab_4_plug_in(answer: str) -> None:
+def test_the_answers_of_lab_2_plug_in(answer: str) -> None:
     condense = runpy.run_path(str(LAB / f"{answer}.py"))["condense"]
 
     def size(message: Any) -> int:

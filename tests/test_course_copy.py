@@ -18,11 +18,10 @@ from tornado.websocket import websocket_connect
 
 from tools.site.staging import PROJECT, stage
 from zoolab.commands.cli import run
-from zoolab.commands.course import lab_command, lab_environment
-from zoolab.course.copying import MANIFEST, copy_course, course_files
+from zoolab.commands.course import MANIFEST, copy_course, course_files, lab_command, lab_environment
+from zoolab.files import course_folder
 from zoolab.grading import lab_names
-from zoolab.grading.labs import labs_folder
-from zoolab.grading.masters import BEGIN
+from zoolab.grading.labs import BEGIN
 
 NOTEBOOK = Path("notebooks", "01-one-loop.ipynb")
 
@@ -62,19 +61,19 @@ def test_students_get_no_solution_and_no_hidden_case(copied):
     for lab in lab_names():
         assert {path.name for path in (copied / "labs" / lab).iterdir()} == {"README.md", f"{lab}.ipynb"}
     told = "".join(path.read_text(encoding="utf-8") for path in copied.glob("labs/*/*.*"))
-    assert BEGIN in (labs_folder() / "l3" / "master.py").read_text(encoding="utf-8")
+    assert BEGIN in (course_folder("labs") / "l1" / "master.py").read_text(encoding="utf-8")
     assert "@case" not in told
     assert BEGIN not in told
 
 
 def test_what_a_student_changed_stays_and_the_rest_is_renewed(copied, capsys):
-    mine, old, gone = (copied / "labs" / lab / f"{lab}.ipynb" for lab in ("l1", "l2", "l3"))
+    mine, old, gone = (copied / "labs" / lab / f"{lab}.ipynb" for lab in ("l3", "l5", "l1"))
     mine.write_text("my work", encoding="utf-8")
     gone.unlink()
     # As an older zoolab would have copied it.
     old.write_bytes(b"an older version")
     manifest = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
-    manifest["labs/l2/l2.ipynb"] = sha256(b"an older version").hexdigest()
+    manifest["labs/l5/l5.ipynb"] = sha256(b"an older version").hexdigest()
     (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     capsys.readouterr()
     assert run(["course", str(copied), "--no-open"]) == 0
@@ -83,18 +82,17 @@ def test_what_a_student_changed_stays_and_the_rest_is_renewed(copied, capsys):
         f"{copied}: 2 files written, 1 kept",
     ]
     assert mine.read_text(encoding="utf-8") == "my work"
-    assert old.read_bytes() == (labs_folder() / "l2" / "l2.ipynb").read_bytes()
+    assert old.read_bytes() == (course_folder("labs") / "l5" / "l5.ipynb").read_bytes()
     assert gone.exists()
     # And a third time: what was kept is still known as changed.
-    assert copy_course(copied).kept == [mine]
+    assert copy_course(copied)[1] == [mine]
 
 
 @pytest.mark.parametrize("damage", ["", "[1]", "no JSON"])
 def test_without_a_manifest_nothing_is_replaced(copied, damage):
     (copied / MANIFEST).write_text(damage, encoding="utf-8")
     (copied / NOTEBOOK).write_text("my work", encoding="utf-8")
-    done = copy_course(copied)
-    assert (done.kept, done.written) == ([copied / NOTEBOOK], [])
+    assert copy_course(copied) == ([], [copied / NOTEBOOK])
 
 
 def test_a_file_in_the_way_is_one_line(tmp_path, capsys):

@@ -25,8 +25,9 @@ from zoolab import ToolCall, Trace
 from zoolab.commands.cli import run as command
 from zoolab.datasets import load, load_trace, selection_tools
 from zoolab.datasets.berkeley import same_arguments
-from zoolab.datasets.loading import DATA_SETS, MAX_LINE, folder, frame_of, lookup, read_rows, rows_of
+from zoolab.datasets.loading import DATA_SETS, MAX_LINE, frame_of, lookup, read_rows, rows_of
 from zoolab.errors import ERROR_CODES, InvalidInput, InvalidTrace
+from zoolab.files import course_folder
 from zoolab.records import Request
 from zoolab.steps.validate import check_arguments
 from zoolab.toolbox.catalog import tools_named
@@ -58,13 +59,15 @@ def test_every_data_set_loads_with_its_columns_and_a_page_about_it(name: str) ->
     for number, row in enumerate(rows_of(name), 1):
         check_row(DATA_SETS[name], row, f"row {number}")
     assert frame.id.is_unique
-    page = (folder() / name / "README.md").read_text(encoding="utf-8")
+    page = (course_folder("datasets") / name / "README.md").read_text(encoding="utf-8")
     assert {"Who answered", "Licence", "Rebuild"} <= {line.strip("# ") for line in page.splitlines()}
 
 
 @pytest.mark.parametrize("name", DATA_SETS)
 def test_the_card_of_a_data_set_has_the_head_that_hugging_face_reads(name: str) -> None:
-    begin, head, text = (folder() / name / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    begin, head, text = (
+        (course_folder("datasets") / name / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    )
     card = yaml.safe_load(head)
     assert (begin, text.strip().startswith(f"# {name}\n")) == ("", True)
     assert (card["license"], card["language"]) == ("apache-2.0", ["en"])
@@ -76,7 +79,9 @@ def test_the_card_of_a_data_set_has_the_head_that_hugging_face_reads(name: str) 
 
 
 def test_all_data_sets_together_are_small() -> None:
-    assert sum(path.stat().st_size for path in folder().rglob("*") if path.is_file()) < MAX_ALL
+    assert (
+        sum(path.stat().st_size for path in course_folder("datasets").rglob("*") if path.is_file()) < MAX_ALL
+    )
 
 
 def test_an_unknown_name_is_one_line_with_the_known_ones() -> None:

@@ -40,8 +40,7 @@ def test_the_command_says_how_many_are_the_same(capsys: pytest.CaptureFixture[st
 
 def test_all_layers_are_the_local_model_and_fewer_are_another() -> None:
     request = Request([{"role": "user", "content": "Add 42 and 58."}], tuple(tools_named("add").schemas()))
-    with LocalModel("needle") as local:
-        whole = local(request)
+    whole = LocalModel("needle")(request)
     askers = Askers()
     assert askers.of("needle3-L20")(request).message == whole.message
     assert askers.of("needle3-L6")(request).raw["needle"] != whole.raw["needle"]

@@ -547,7 +547,7 @@ def test_a_field_that_cannot_be_is_refused():
     for function, message in (
         (path, r"path\(\): the parameter 'a' has the alias AliasPath"),
         (twice, r"twice\(\): the parameter 'a': cannot specify both default and default_factory"),
-        (same, "two parameters have the same name: b, b"),
+        (same, r"takes 2 parameters \(.*\), but the model would give 2 names \(b, b\)"),
         (ahead, "pydantic refuses .* look-around"),
     ):
         function.__qualname__ = function.__name__
@@ -781,7 +781,7 @@ def one(city: str): ...
         (unknown, {}, r"unknown: a type hint cannot be read: name 'Nowhere' is not defined"),
         (unjson, {}, r"unjson\(\): the parameter 'city': <class 'type'> cannot be written as JSON Schema"),
         (two_contexts, {}, r"two parameters are a Context: one, two"),
-        (one, {"param_names": ["a", "b"]}, r"takes 1 parameters \(city\), but param_names has 2 \(a, b\)"),
+        (one, {"param_names": ["a", "b"]}, r"takes 1 parameters \(city\), .* 2 names \(a, b\)"),
         (unhinted, {"param_names": ["a", "a"]}, r"expected one unique name for each parameter"),
         (one, {"name": "no spaces"}, r"'no spaces' is not a valid name of a tool"),
         (one, {"timeout": 0}, r"has timeout 0; expected a number of seconds above 0"),

@@ -32,7 +32,7 @@ from zoolab import (
     with_tools,
 )
 from zoolab.errors import InvalidInput, ModelError, ReadOnlyRecord
-from zoolab.loop.deltas import listening
+from zoolab.loop.about import listening
 from zoolab.models.assembly import assemble
 
 

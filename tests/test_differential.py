@@ -16,13 +16,13 @@ from zoolab.grading.submissions import read_cells
 
 
 def test_a_wrong_answer_differs_and_a_right_one_does_not():
-    lab = load_lab("l4")
+    lab = load_lab("l2")
     inputs = Inputs.of(lab, 60)
     with shut_in(lab) as isolation:
-        wanted = inputs.results(read_cells(right_answers("l4")["solution"]), isolation)
+        wanted = inputs.results(read_cells(right_answers("l2")["solution"]), isolation)
         assert FAILED not in wanted
-        assert inputs.difference(read_cells(right_answers("l4")["bisect"]), isolation, wanted) is None
-        found = inputs.difference([wrong_answers("l4")["exact_fit_refused"].code], isolation, wanted)
+        assert inputs.difference(read_cells(right_answers("l2")["bisect"]), isolation, wanted) is None
+        found = inputs.difference([wrong_answers("l2")["exact_fit_refused"].code], isolation, wanted)
         assert found is not None
         assert found.wanted in wanted
         assert found.came != found.wanted
@@ -31,13 +31,15 @@ def test_a_wrong_answer_differs_and_a_right_one_does_not():
         assert raised.came == FAILED
 
 
-@pytest.mark.parametrize("name", ["l6", "l7", "l9", "l10"])
-def test_right_answers_agree(name: str):
+@pytest.mark.parametrize(
+    ("name", "results"), [("l4", 8), ("l6", 8), ("l7", 8), ("l9", 2), ("l10", 8), ("l8", 8), ("l11", 8)]
+)
+def test_right_answers_agree(name: str, results: int):
     lab = load_lab(name)
     inputs, (first, *others) = Inputs.of(lab, 15), list(right_answers(name).values())[:3]
     with shut_in(lab) as isolation:
         wanted = inputs.results(read_cells(first), isolation)
-        assert len(set(wanted)) > 7
+        assert len(set(wanted)) >= results
         assert FAILED not in wanted
         for other in others:
             assert inputs.difference(read_cells(other), isolation, wanted) is None
@@ -45,7 +47,7 @@ def test_right_answers_agree(name: str):
 
 def test_the_command_names_a_right_answer_that_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "all.py").write_text("def condense(messages, budget, tokens_of): return messages")
-    assert main(["l4", "--draws", "20", "--of", "none", "--more", str(tmp_path)]) == 1
+    assert main(["l2", "--draws", "20", "--of", "none", "--more", str(tmp_path)]) == 1
     said = capsys.readouterr().out
     assert "! right answer all differs" in said
     assert "1 differences without a failing case" in said

@@ -38,7 +38,7 @@ def test_no_minute_has_more_requests_or_tokens_than_the_pace(asks, requests, tok
     pace, spent, now, made = Pace(requests, tokens), Spent(), 0.0, []
     for pause, size in asks:
         now += pause
-        at, spent = spent.reserve(now, size, pace, Budget())
+        at = spent.reserve(now, size, pace, Budget())
         assert at >= now
         made.append((at, size))
     for start, _ in made:
@@ -215,8 +215,6 @@ def test_a_journal_can_be_read_while_it_is_written(tmp_path):
         seen.append(len(Experiment.load(path)))
         return Reply({"role": "assistant", "content": request.messages[-1]["content"]})
 
-    experiment(
-        CASES, None, {"m": model}, progress=False, journal=tmp_path / "runs.jsonl", workers=1, window=1
-    )
+    experiment(CASES, None, {"m": model}, progress=False, journal=tmp_path / "runs.jsonl", workers=1)
     assert seen == sorted(seen)
     assert seen[0] == 0 < seen[-1]

@@ -194,13 +194,12 @@ def test_a_run_that_kills_its_process_costs_only_itself(tmp_path):
         executor=ProcessPoolExecutor(2),
         journal=tmp_path / "runs.jsonl",
         progress=False,
-        tries=2,
     )
     ends = done.summary.set_index("case_id")["outcome"]
     assert ends[ends == "crashed"].index.tolist() == ["c3", "c11"]
     assert (ends.drop(["c3", "c11"]) == "answer").all()
     assert done.traces[3].outcome == "crashed"
-    assert "(2 times)" in done.traces[3].error
+    assert "(4 times)" in done.traces[3].error
 
 
 def unable():

@@ -11,9 +11,17 @@ from hypothesis import strategies as st
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.jsontext.values import to_json_value
 from zoolab.models.faulty import FAULTS
-from zoolab.models.faulty.arguments import ARGUMENTS, NULL, another, break_arguments
 from zoolab.models.faulty.kinds import Plan, draw
-from zoolab.models.faulty.replies import CALLS, MAX_KEPT, REPLIES, break_calls
+from zoolab.models.faulty.replies import (
+    ARGUMENTS,
+    CALLS,
+    MAX_KEPT,
+    NULL,
+    REPLIES,
+    another,
+    break_arguments,
+    break_calls,
+)
 from zoolab.models.faulty.tools import AFTER, BEFORE, HUGE, RESULTS
 from zoolab.repair import RuleRepair
 from zoolab.schema.checker import SchemaChecker

@@ -258,3 +258,25 @@ def test_a_system_prompt_that_was_edited_away_stays_away():
     model = Watched("Forked.")
     trace.fork(1, None, model=model)
     assert [message["role"] for message in model.requests[0].messages] == ["user"]
+
+
+def test_a_result_that_is_not_run_again_keeps_its_mark_of_untrusted_data():
+    @tool(untrusted="a page")
+    def read(page: int) -> str:
+        """Read a page."""
+        return f"page {page}"
+
+    model = Scripted([[("read", {"page": 1}), ("read", {"page": 2})], "Done."])
+    parent = run("Hi", [read], model, envelope="plain")
+    for seq in (6, 7, 8, 9):  # both outcomes, both results
+        assert parent.fork(seq, model=Scripted(["Done."])).messages == parent.messages
+    edited = parent.fork(7, Outcome("other"), model=Scripted(["Done."]))
+    assert edited.messages[3]["content"] == parent.messages[3]["content"].replace("page 2", "other")
+    given = run(
+        "Hi",
+        [replace(read, risk="high")],
+        Scripted([[("read", {"page": 1})], "Done."]),
+        envelope="plain",
+        ask=lambda _step: Outcome("said by a person"),
+    )
+    assert given.messages[2]["content"] == "said by a person"

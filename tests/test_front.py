@@ -18,7 +18,7 @@ from walks import TOOLS
 
 from zoolab import OpenAIModel, Replay, Scripted, run
 from zoolab.errors import ModelError
-from zoolab.models.strict import strict_client
+from zoolab.models.transport import strict_client
 from zoolab.records import Request
 from zoolab.steps.define import as_registry
 

@@ -16,7 +16,8 @@ import pytest
 
 from zoolab.errors import InvalidInput
 from zoolab.grading import Callback, Grade, Lab, Student, Wrong, case, grade_cells
-from zoolab.grading.isolation import Forking, plan_for
+from zoolab.grading.channel import WHOLE
+from zoolab.grading.isolation import Forking, Plain, plan_for
 from zoolab.grading.worker.jail import FILTER
 
 SEED = "a-seed-that-nobody-guesses-7301"
@@ -558,6 +559,82 @@ atexit.register(lambda: print("points: 100"))
 def fetch(keys, ask): return [ask(key) + "!" for key in keys]
 """,
     ),
+    "the names that the grader bound": (
+        2,
+        TOTAL
+        + """
+def fetch(keys, ask):
+    for name in ("key", "self", "args", "hidden", "asked", "function", "chance"):
+        for given in ({name: keys[0]}, {name: True, "key": keys[0]}):
+            try: ask(**given)
+            except Exception: pass
+    return list(map(ask, keys))
+""",
+    ),
+    "keys that are no longer equal": (
+        2,
+        TOTAL
+        + """
+class Key(str):
+    times = 0
+    def __hash__(self): Key.times += 1; return Key.times
+    def __eq__(self, other): return False
+def fetch(keys, ask):
+    return {Key("value"): keys, Key("value"): "forged", "$frame": {}, Key("$frame"): 1}
+""",
+    ),
+    "a value that becomes itself": (
+        2,
+        TOTAL
+        + """
+class Column:
+    dtype = index = columns = "x"
+    def tolist(self): return self
+    to_list = tolist
+    def reset_index(self, drop): return self
+    def to_dict(self): return self
+    def to_json(self, **how): return '[{"points": 5}]'
+def fetch(keys, ask): return [Column()] * 4
+""",
+    ),
+    "half of a character on the channel": (
+        2,
+        TOTAL
+        + """
+import gc, json, os, struct
+def fetch(keys, ask):
+    call = next(o.call for o in gc.get_objects() if type(o).__name__ == "Channel" and hasattr(o, "call"))
+    for text in ("\\ud800", "\\udfff<img src=x onerror=alert(1)>"):
+        data = json.dumps({"ask": 0, "args": [text], "kwargs": {}, "call": call}).encode()
+        os.write(3, struct.pack("!I", len(data)) + data)
+    raise ValueError("\\ud800 is no text")
+""",
+    ),
+    "the numbers of earlier calls": (
+        2,
+        TOTAL
+        + """
+import gc, json, os, struct
+known = []
+def fetch(keys, ask):
+    channel = next(o for o in gc.get_objects() if type(o).__name__ == "Channel" and hasattr(o, "call"))
+    known.append(channel.call)
+    channel.call = known[0][::-1]
+    return ["hidden"] * 4
+""",
+    ),
+    "descriptors on the channel": (
+        2,
+        TOTAL
+        + """
+import array, os, socket
+def fetch(keys, ask):
+    with socket.socket(fileno=os.dup(3)) as channel:
+        sent = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [3] * 200))]
+        for _ in range(20): channel.sendmsg([b"\\0" * 4], sent)
+    return keys
+""",
+    ),
 }
 
 SLOW: dict[str, tuple[int, str]] = {
@@ -775,6 +852,29 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, forking, guarded):
     grades = [attacked_by(code, forking, guarded) for _ in range(2)]
     check(name, honest, code, forking, guarded)
     assert grades == [attacked_by(code, forking, guarded)] * 2
+
+
+def test_the_page_counts_all_attacks():
+    page = Path(__file__).parents[1].joinpath("SECURITY.md").read_text(encoding="utf-8")
+    assert f"| attacks on the grader by submissions | {len(QUICK) + len(SLOW)} |" in page
+
+
+def test_what_a_submission_costs_the_grader_counts_as_its_own_time():
+    left: list[float] = []
+
+    @case(points=1, hint="")
+    def judged_for_long(_student: Student, _chance: Random) -> None:
+        until = time.thread_time() + 0.3
+        while time.thread_time() < until:
+            pass
+
+    @case(points=1, hint="")
+    def next_one(student: Student, _chance: Random) -> None:
+        left.append(student.left)
+
+    lab = replace(LAB, cases=(judged_for_long, next_one))
+    grade_cells(lab, ["x = 1"], Plain(lab))
+    assert left[0] <= WHOLE - 0.3
 
 
 @pytest.fixture(scope="module")

@@ -60,17 +60,17 @@ def names_at(*places: Path) -> list[str]:
 
 
 def test_a_submission_is_called_by_its_path_within_the_folder(tmp_path):
-    folder = make_class(tmp_path / "class", {"anna/l3.ipynb": "", "bob/l3.ipynb": "", "carla.py": ""})
+    folder = make_class(tmp_path / "class", {"anna/l1.ipynb": "", "bob/l1.ipynb": "", "carla.py": ""})
     (folder / "anna" / "notes.txt").write_text("no submission")
-    assert names_at(folder) == ["anna/l3.ipynb", "bob/l3.ipynb", "carla.py"]
-    assert names_at(folder / "anna" / "l3.ipynb") == ["l3.ipynb"]
+    assert names_at(folder) == ["anna/l1.ipynb", "bob/l1.ipynb", "carla.py"]
+    assert names_at(folder / "anna" / "l1.ipynb") == ["l1.ipynb"]
 
 
 def test_no_two_submissions_have_the_same_name_and_none_comes_twice(tmp_path):
     for group in ("blue", "red"):
-        make_class(tmp_path / group, {"anna/l3.py": group})
-    places = tmp_path / "blue", tmp_path / "red", tmp_path / "red" / "anna" / "l3.py"
-    assert names_at(*places) == ["blue/anna/l3.py", "red/anna/l3.py"]
+        make_class(tmp_path / group, {"anna/l1.py": group})
+    places = tmp_path / "blue", tmp_path / "red", tmp_path / "red" / "anna" / "l1.py"
+    assert names_at(*places) == ["blue/anna/l1.py", "red/anna/l1.py"]
 
 
 def test_hidden_files_checkpoints_and_links_are_passed_over_and_named(tmp_path):
@@ -97,15 +97,15 @@ def test_hidden_files_checkpoints_and_links_are_passed_over_and_named(tmp_path):
 
 def test_what_might_be_somebody_s_work_is_named_where_it_cannot_be_graded(tmp_path):
     folder = make_class(
-        tmp_path / "class", {"anna.py": "", "l3_bob.zip": "", "carla/l3.ipynb.txt": "", "dora/.DS_Store": ""}
+        tmp_path / "class", {"anna.py": "", "l3_bob.zip": "", "carla/l1.ipynb.txt": "", "dora/.DS_Store": ""}
     )
     archive, other = "it is an archive: unpack it first", "it is neither a notebook (.ipynb) nor a .py file"
-    assert find_submissions([folder])[1] == (("carla/l3.ipynb.txt", other), ("l3_bob.zip", archive))
+    assert find_submissions([folder])[1] == (("carla/l1.ipynb.txt", other), ("l3_bob.zip", archive))
     with pytest.raises(InvalidInput, match="unpack it first"):
         find_submissions([folder / "l3_bob.zip"])
     (folder / "anna.py").unlink()
     with pytest.raises(InvalidInput, match=r"l3_bob\.zip: it is an archive"):
-        grade_class("l3", folder)
+        grade_class("l1", folder)
 
 
 @pytest.mark.parametrize("place", ["nowhere", "notes.txt"])
@@ -246,7 +246,7 @@ def test_a_result_that_somebody_changed_is_graded_again_even_if_the_journal_agre
     assert graded() == 0
     result = next((report / "results").iterdir())
     signed = result.read_text()
-    for before, after in (('"points":0,', '"points":3,'), ('"name":"anna.py"', '"name":"bob.py"')):
+    for before, after in (('"points":0,', '"points":3,'), ('":"anna.py"', '":"bob.py"')):
         for path in (result, report / "journal.jsonl"):
             path.write_text(path.read_text().replace(before, after))
         assert graded() == 0
@@ -387,15 +387,19 @@ def test_a_class_is_graded_the_same_however_many_jobs_there_are(tmp_path, lab):
 @pytest.mark.slow
 def test_workers_that_are_killed_lose_nothing_and_nothing_is_graded_twice(tmp_path, lab):
     folder, report = make_class(tmp_path / "class", mixed(24)), tmp_path / "report"
+    killed = []
 
     def watch(_result: object, done: int, _total: int) -> None:
         if done in (3, 11, 12):
             workers = [
                 each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())
             ]
-            workers[-1].kill()
+            for worker in workers[-1:]:  # after the first of two kills in a row, none may be there
+                worker.kill()
+                killed.append(done)
 
     grades = grade_class(lab, [folder], report, jobs=2, watch=watch)
+    assert len(killed) >= 2
     assert [row.points for row in grades.rows] == expected(24)
     assert grades.failed == ()
     assert sorted(journal(report)) == sorted(mixed(24))

@@ -19,8 +19,9 @@ from tools.mutation.__main__ import equivalents
 from tools.mutation.mutants import mutants_of_cells
 from tools.seeds import answers_of, verdicts
 from tools.wrong_answers import right_answers
+from zoolab.files import course_folder
 from zoolab.grading import lab_names
-from zoolab.grading.labs import labs_folder, load_lab
+from zoolab.grading.labs import load_lab
 from zoolab.grading.submissions import read_cells
 
 WRONG = """[{name}]
@@ -74,7 +75,7 @@ def test_answers_that_get_what_they_should_not_are_named(totals: Path, capsys: p
     assert "other points by the seed: unlucky [" in ran.out
 
 
-SCORES = tomllib.loads((labs_folder() / "mutation.toml").read_text(encoding="utf-8"))
+SCORES = tomllib.loads((course_folder("labs") / "mutation.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", lab_names())

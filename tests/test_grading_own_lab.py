@@ -10,9 +10,10 @@ from shell import Shell
 
 from zoolab import check
 from zoolab.errors import InvalidInput
-from zoolab.grading.labs import labs_folder, load_lab
+from zoolab.files import course_folder
+from zoolab.grading.labs import load_lab
 
-GUIDE = (labs_folder() / "README.md").read_text(encoding="utf-8")
+GUIDE = (course_folder("labs") / "README.md").read_text(encoding="utf-8")
 MASTER, CASES = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
 
 

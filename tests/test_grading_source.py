@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput
 from zoolab.grading import Lab, grade
 from zoolab.grading.isolation import Plain
-from zoolab.grading.submissions import MAX_BYTES, MAX_CELLS, MAX_CODE, read_cells, without_magics
+from zoolab.grading.submissions import MAX_BYTES, MAX_CELLS, MAX_CODE, read_cells
+from zoolab.grading.worker.notebook import Notebook, without_magics
 
 
 def notebook(*sources: object, kind: str = "code") -> str:
@@ -40,7 +41,7 @@ def test_a_notebook_gives_its_code_cells(tmp_path):
     )
     assert read_cells(saved(tmp_path, "a.ipynb", text)) == [
         "x = 1\ny = 2",
-        "pass  # %matplotlib inline\nz = 3",
+        "%matplotlib inline\nz = 3",
     ]
 
 
@@ -68,6 +69,10 @@ def test_a_script_with_marks_is_as_many(tmp_path):
         ("a.py", "#" * (MAX_CODE + 1)),
         ("a.py", b"\xff\xfe\x00"),
         ("a.py", b"#" * (MAX_BYTES + 1)),
+        ("a.py", b"# coding: rot13\nx = 1"),
+        ("a.py", b"# coding: undefined\nx = 1"),
+        ("a.py", b"# coding: Punycode\n" + b"a" * 1_000_000 + b"-" + b"a" * 1_000_000),
+        ("a.py", b"# coding: idna\n" + b"a" * 60),
     ],
 )
 def test_what_cannot_be_read_is_said(name, text, tmp_path):
@@ -92,13 +97,15 @@ def test_what_cannot_be_read_is_graded_with_nothing(name, text, tmp_path):
     "cell",
     [
         "x = (7\n    % 4)\n",
-        'text = """\n%time\n!ls\n"""\n',
+        'x = len("""\n%time\n!ls\n""") - 8\n',
         "x = 7 \\\n% 4\n",
-        "a = b != c\n",
+        "a, b, c = 1, 2, 3\nx = 3\na = b != c\n",
     ],
 )
 def test_a_line_of_python_that_begins_like_a_magic_is_kept(cell):
-    assert without_magics(cell) == cell
+    notebook = Notebook({})
+    notebook.run(cell, 1)
+    assert notebook.names["x"] == 3
 
 
 @pytest.mark.parametrize(
@@ -136,6 +143,15 @@ def test_a_cell_that_is_made_to_be_slow_costs_nothing(text):
     began = time.process_time()
     assert "pass  # %" in without_magics(text)
     assert time.process_time() - began < 5
+
+
+def test_the_grader_compiles_nothing_of_a_submission(tmp_path):
+    """Each `finally` doubles the code that is compiled: 2 kB of text become gigabytes."""
+    within = "".join(f"{' ' * depth}try: pass\n{' ' * depth}finally:\n" for depth in range(12))
+    cell = f'"""\n%x\n"""\n{within}{" " * 12}{";".join(["x"] * 1_000)}\n'
+    began = time.process_time()
+    read_cells(saved(tmp_path, "a.ipynb", notebook(cell)))
+    assert time.process_time() - began < 0.5
 
 
 @given(st.text(alphabet="# %\n![markdown]x=1'\"\\", max_size=200))

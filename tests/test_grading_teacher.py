@@ -13,11 +13,10 @@ from sums import HALF, RIGHT, make_class, make_lab
 
 from tools.wrong_answers import right_answers
 from zoolab.errors import InvalidInput
-from zoolab.files import read_shipped
-from zoolab.grading.alike import ALIKE, alike, shape_of
-from zoolab.grading.labs import lab_names, labs_folder
-from zoolab.grading.manual import FILE, Manual, read_manual
-from zoolab.grading.submissions import read_cells
+from zoolab.files import course_folder, read_shipped
+from zoolab.grading.gradebook import MANUAL, Manual, read_manual
+from zoolab.grading.labs import lab_names
+from zoolab.grading.submissions import ALIKE, alike, read_cells, shape_of
 
 
 @pytest.fixture
@@ -34,14 +33,14 @@ def test_points_and_comments_survive_every_grading(shell: Shell, tmp_path: Path)
     folder, report = make_class(tmp_path / "class", {"anna.py": RIGHT, "bo.py": HALF}), tmp_path / "report"
     asked = "grade", make_lab(tmp_path / "sums"), folder, "--jobs", "1", "--report", report
     assert shell(*asked).code == 0
-    file = report / FILE
-    assert file.read_text("utf-8") == read_shipped("zoolab.grading", FILE)
+    file = report / MANUAL
+    assert file.read_text("utf-8") == read_shipped("zoolab.grading", MANUAL)
     assert table(report)["bo.py"]["total"] == "1"
     written = 'late_day = 2\n["bo.py"]\npoints = 4.5\nlate_days = 1\ncomment = "Well <i>named</i>."\n[gone]\n'
     file.write_text(written, "utf-8")
     for again in ((), ("--again",)):
         ran = shell(*asked, *again)
-        assert f"{FILE} names what has no grade: gone" in ran.out
+        assert f"{MANUAL} names what has no grade: gone" in ran.out
         assert "mean 3.25" in ran.out
         line = table(report)["bo.py"]
         assert [line[name] for name in ("points", "by_hand", "total")] == ["1", "4.5", "3.5"]
@@ -54,16 +53,16 @@ def test_points_and_comments_survive_every_grading(shell: Shell, tmp_path: Path)
 
 
 def test_the_example_says_nothing_until_its_signs_are_taken_away(tmp_path: Path):
-    (tmp_path / FILE).write_text(read_shipped("zoolab.grading", FILE), "utf-8")
+    (tmp_path / MANUAL).write_text(read_shipped("zoolab.grading", MANUAL), "utf-8")
     assert read_manual(tmp_path) == {}
     lines = [
         line.removeprefix("# ")
-        for line in read_shipped("zoolab.grading", FILE).splitlines()
+        for line in read_shipped("zoolab.grading", MANUAL).splitlines()
         if " = " in line or "[" in line
     ]
-    (tmp_path / FILE).write_text("\n".join(lines), "utf-8")
+    (tmp_path / MANUAL).write_text("\n".join(lines), "utf-8")
     [(name, manual)] = read_manual(tmp_path).items()
-    assert (name, manual.points, manual.late_days, manual.late) == ("anna/l3.ipynb", 1.5, 2, 2)
+    assert (name, manual.points, manual.late_days, manual.late) == ("anna/l1.ipynb", 1.5, 2, 2)
 
 
 def test_nobody_gets_less_than_nothing():
@@ -86,7 +85,7 @@ def test_nobody_gets_less_than_nothing():
     ],
 )
 def test_what_is_wrong_in_it_is_said_before_anything_is_graded(text, said, shell, tmp_path):
-    (tmp_path / FILE).write_text(text, "utf-8")
+    (tmp_path / MANUAL).write_text(text, "utf-8")
     with pytest.raises(InvalidInput, match=said):
         read_manual(tmp_path)
     folder = make_class(tmp_path / "class", {"anna.py": RIGHT})
@@ -97,15 +96,15 @@ def test_what_is_wrong_in_it_is_said_before_anything_is_graded(text, said, shell
 
 @pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root can give a file away")
 def test_a_file_of_another_user_gives_nobody_points(tmp_path: Path):
-    (tmp_path / FILE).write_text('["mallory.py"]\npoints = 100', "utf-8")
-    os.chown(tmp_path / FILE, 12345, -1)
+    (tmp_path / MANUAL).write_text('["mallory.py"]\npoints = 100', "utf-8")
+    os.chown(tmp_path / MANUAL, 12345, -1)
     with pytest.raises(InvalidInput, match="belongs to another user"):
         read_manual(tmp_path)
 
 
 def test_renamed_and_rearranged_work_is_alike_and_other_right_answers_are_not():
     for lab in lab_names():
-        given = shape_of(read_cells(labs_folder() / lab / f"{lab}.ipynb"))
+        given = shape_of(read_cells(course_folder("labs") / lab / f"{lab}.ipynb"))
         answers = {name: read_cells(path) for name, path in right_answers(lab).items()}
         copied = [
             "# all mine\n" + cell.replace("messages", "talk").replace("4", "5")
@@ -130,15 +129,22 @@ def test_each_pair_that_is_alike_is_found_among_many():
     assert 5 < len(wanted) < 15
 
 
+def test_a_third_of_a_class_that_shares_its_work_is_found():
+    chance, shared = Random(8), range(100)
+    shapes = {f"other{at}": frozenset(chance.sample(range(1_000, 2**32), 200)) for at in range(7)}
+    copies = {f"copy{at}": frozenset([*shared, 200 + at]) for at in range(5)}
+    assert len(alike({**shapes, **copies})) == 10
+
+
 def test_what_students_were_given_is_not_alike():
-    cells = read_cells(labs_folder() / "l3" / "l3.ipynb")
+    cells = read_cells(course_folder("labs") / "l1" / "l1.ipynb")
     given = shape_of(cells)
     shapes = {name: shape_of([*cells, f"def {name}(): pass"]) for name in ("a", "b")}
     assert (alike(shapes, given), len(alike(shapes))) == ([], 1)
 
 
 def test_what_is_no_python_has_a_shape():
-    assert shape_of(["def f(:\n  '''", "\x00", "  x\n y"]) is not None
+    assert shape_of(["def f(:\n  '''", "\x00", "  x\n y", "x = '\ud800'"]) is not None
     assert len(shape_of(["x = (1 + " * 100_000])) > 0
 
 

@@ -123,7 +123,7 @@ def test_the_runs_of_an_experiment_go_in_turn() -> None:
 
 
 def test_a_check_runs_in_this_process_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    checked = check("l3", RIGHT)
+    checked = check("l1", RIGHT)
     assert (
         checked.failed[0].happened == "`run_loop` raised ZeroDivisionError: division by zero (cell 1, line 4)"
     )
@@ -132,7 +132,7 @@ def test_a_check_runs_in_this_process_and_says_so(capsys: pytest.CaptureFixture[
 
 
 def test_a_submission_gets_a_stand_in_for_zoolab() -> None:
-    checked = check("l3", "from zoolab import check\ncheck('l3')\nfrom zoolab.loop import runner")
+    checked = check("l1", "from zoolab import check\ncheck('l1')\nfrom zoolab.loop import runner")
     assert "cannot be imported while a submission is graded" in str(checked.grade.notes)
     assert "no `run_loop`" in checked.failed[0].happened
 
@@ -140,6 +140,6 @@ def test_a_submission_gets_a_stand_in_for_zoolab() -> None:
 def test_one_case_against_the_names_of_a_notebook() -> None:
     from zoolab.grading.labs import load_lab
 
-    case = load_lab("l3").public[0].name
+    case = load_lab("l1").public[0].name
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
-        passes("l3", case, {"run_loop": lambda *_, **__: 1 / 0})
+        passes("l1", case, {"run_loop": lambda *_, **__: 1 / 0})

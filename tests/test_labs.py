@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from tools.building import build_labs, built_files
-from tools.wrong_answers import WrongAnswer, reasons_to_stay, right_answers, wrong_answers
+from tools.building import build_labs, built_files, solved
+from tools.wrong_answers import FEW_CASES, WrongAnswer, reasons_to_stay, right_answers, wrong_answers
 from zoolab.commands.cli import run
 from zoolab.errors import InvalidInput
+from zoolab.files import course_folder
 from zoolab.grading import Grade, Lab, grade, grade_cells, lab_names, load_lab
 from zoolab.grading.isolation import Isolation, shut_in
-from zoolab.grading.labs import labs_folder
-from zoolab.grading.masters import for_student, solved
+from zoolab.grading.labs import for_student
 from zoolab.grading.submissions import read_cells
 
-FOLDER = labs_folder()
+FOLDER = course_folder("labs")
 LABS = lab_names()
 SENTENCES = tomllib.loads((FOLDER / "sentences.toml").read_text(encoding="utf-8"))
 Answer = Path | WrongAnswer
@@ -106,7 +106,7 @@ def test_an_empty_submission_has_no_point(lab: str, graded: Grading, tmp_path: P
     assert graded(lab, blank).points == 0
 
 
-@pytest.mark.parametrize("lab", ["l6", "l10"])
+@pytest.mark.parametrize("lab", ["l4", "l8"])
 def test_a_part_earns_points_before_the_others_are_written(lab: str, shut_in_for: Callable[[Lab], Isolation]):
     given, solution = (read_cells(FOLDER / lab / f"{name}.ipynb") for name in (lab, "solution"))
     found = load_lab(lab)
@@ -125,6 +125,13 @@ def test_a_wrong_answer_fails_the_cases_that_it_should(lab: str, answer: WrongAn
 
 
 @each_wrong_answer
+def test_one_mistake_costs_about_one_case_or_says_why_not(lab: str, answer: WrongAnswer, graded: Grading):
+    found = failed(graded(lab, answer))
+    assert (len(found) > FEW_CASES) == bool(answer.why_so_many), list(found)
+    assert answer.why_so_many[-1:] in ("", ".")
+
+
+@each_wrong_answer
 def test_a_wrong_answer_is_told_what_happened(lab: str, answer: WrongAnswer, graded: Grading):
     for case in graded(lab, answer).cases:
         assert case.passed or (case.happened and case.hint)
@@ -137,7 +144,7 @@ def test_a_wrong_answer_is_python_and_says_why_it_is_wrong(lab: str, answer: Wro
     assert answer.fails <= {case.name for case in load_lab(lab).cases}
 
 
-@pytest.mark.parametrize("lab", ["l6", "l7", "l8", "l9", "l10", "l11"])
+@pytest.mark.parametrize("lab", ["l4", "l7", "l9", "l10", "l8", "l11"])
 def test_a_case_finds_something_alone_or_says_why_it_stays(lab: str):
     """That `fails_only` is true is tested above."""
     only = [wrong.fails for wrong in wrong_answers(lab).values() if wrong.only]

@@ -16,13 +16,13 @@ from shell import Shell
 
 from tools.exports import FORMATS, export_labs
 from zoolab.errors import InvalidInput
+from zoolab.files import course_folder
 from zoolab.grading import lab_names, load_lab
 from zoolab.grading.checking import passes
-from zoolab.grading.labs import labs_folder
 from zoolab.grading.submissions import read_cells
 from zoolab.grading.worker.notebook import Notebook
 
-PUBLIC_POINTS = sum(case.points for case in load_lab("l3").public)
+PUBLIC_POINTS = sum(case.points for case in load_lab("l1").public)
 
 
 @pytest.fixture
@@ -51,10 +51,10 @@ def source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-@pytest.mark.parametrize("lab", ["l2", "l3", "l5"])
+@pytest.mark.parametrize("lab", ["l5", "l1", "l6"])
 def test_the_reference_passes_here_and_the_starter_does_not(lab: str):
-    solved = ran(labs_folder() / lab / "solution.ipynb")
-    starter = ran(labs_folder() / lab / f"{lab}.ipynb")
+    solved = ran(course_folder("labs") / lab / "solution.ipynb")
+    starter = ran(course_folder("labs") / lab / f"{lab}.ipynb")
     for case in load_lab(lab).public:
         assert passes(lab, case.name, solved)
         with pytest.raises(AssertionError, match=r"What happened: .+\nHint: .+"):
@@ -66,12 +66,12 @@ def test_values_go_through_json_here_as_well():
         return {1: model(messages, [])}
 
     with pytest.raises(AssertionError, match="a dict with the key 1"):
-        passes("l3", "answers_without_tools", {"run_loop": run_loop})
+        passes("l1", "answers_without_tools", {"run_loop": run_loop})
 
 
 def test_only_public_cases_can_be_played_here():
     with pytest.raises(InvalidInput, match="no public case 'goes_on'"):
-        passes("l3", "goes_on", {})
+        passes("l1", "goes_on", {})
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -96,7 +96,7 @@ def test_each_solution_is_marked_for_the_tool(lab: str, kind: str):
     (text,) = (text for path, text in FORMATS[kind](lab).items() if path.endswith(".ipynb"))
     code = [source(cell) for cell in cells(text) if cell["cell_type"] == "code"]
     marked = [cell for cell in code if "BEGIN SOLUTION" in cell]
-    master = (labs_folder() / lab / "master.py").read_text(encoding="utf-8")
+    master = (course_folder("labs") / lab / "master.py").read_text(encoding="utf-8")
     assert sum(cell.count("# BEGIN SOLUTION") for cell in marked) == master.count("# BEGIN SOLUTION")
     assert "STUB" not in text
     for cell in marked:
@@ -112,11 +112,11 @@ def test_the_exported_reference_passes_its_own_tests(lab: str, tmp_path: Path):
 
 
 def test_what_a_teacher_changed_is_kept(tmp_path: Path, shell: Shell):
-    export = ("labs", "export", "l3", "--format", "nbgrader", "--out", tmp_path)
-    config, notebook = tmp_path / "nbgrader_config.py", tmp_path / "source" / "l3" / "l3.ipynb"
+    export = ("labs", "export", "l1", "--format", "nbgrader", "--out", tmp_path)
+    config, notebook = tmp_path / "nbgrader_config.py", tmp_path / "source" / "l1" / "l1.ipynb"
     assert shell(*export).out.splitlines()[:2] == [str(config), str(notebook)]
     config.write_text("mine", encoding="utf-8")
-    assert export_labs(["l3"], "nbgrader", tmp_path) == []
+    assert export_labs(["l1"], "nbgrader", tmp_path) == []
     assert config.read_text(encoding="utf-8") == "mine"
     notebook.write_text("mine", encoding="utf-8")
     ran = shell(*export)
@@ -151,14 +151,14 @@ def tool(name: str, folder: Path, *arguments: str) -> None:
 
 @pytest.mark.slow
 def test_otter_gives_the_reference_full_marks_and_the_starter_none(tmp_path: Path):
-    export_labs(["l3"], "otter", tmp_path)
-    folder = tmp_path / "l3"
-    tool("otter", folder, "assign", "--no-run-tests", "l3.ipynb", "dist")
+    export_labs(["l1"], "otter", tmp_path)
+    folder = tmp_path / "l1"
+    tool("otter", folder, "assign", "--no-run-tests", "l1.ipynb", "dist")
     (graded,) = (folder / "dist" / "autograder").glob("*.zip")
     scores = {}
     for who in ("autograder", "student"):
         (folder / who).mkdir()
-        submission = folder / "dist" / who / "l3.ipynb"
+        submission = folder / "dist" / who / "l1.ipynb"
         tool("otter", folder, "run", "-a", str(graded), "-o", str(folder / who), str(submission))
         tests = json.loads((folder / who / "results.json").read_text(encoding="utf-8"))["tests"]
         scores[who] = sum(test.get("score", 0) for test in tests), str(tests)
@@ -169,11 +169,11 @@ def test_otter_gives_the_reference_full_marks_and_the_starter_none(tmp_path: Pat
 
 @pytest.mark.slow
 def test_nbgrader_gives_the_reference_full_marks_and_the_starter_none(tmp_path: Path):
-    export_labs(["l3"], "nbgrader", tmp_path)
-    tool("nbgrader", tmp_path, "generate_assignment", "l3")
+    export_labs(["l1"], "nbgrader", tmp_path)
+    tool("nbgrader", tmp_path, "generate_assignment", "l1")
     for who, folder in (("reference", "source"), ("starter", "release")):
-        shutil.copytree(tmp_path / folder / "l3", tmp_path / "submitted" / who / "l3")
-    tool("nbgrader", tmp_path, "autograde", "l3")
+        shutil.copytree(tmp_path / folder / "l1", tmp_path / "submitted" / who / "l1")
+    tool("nbgrader", tmp_path, "autograde", "l1")
     tool("nbgrader", tmp_path, "export")
     with (tmp_path / "grades.csv").open(encoding="utf-8") as file:
         scores = {row["student_id"]: (row["score"], row["max_score"]) for row in csv.DictReader(file)}

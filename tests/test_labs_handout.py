@@ -9,9 +9,9 @@ import pytest
 from shell import Shell
 
 from tools.handout import public_cases
+from zoolab.files import course_folder
 from zoolab.grading import grade, lab_names, load_lab
 from zoolab.grading.isolation import shut_in
-from zoolab.grading.labs import labs_folder
 
 
 @pytest.fixture
@@ -35,11 +35,11 @@ def test_a_lab_is_handed_out_with_its_public_cases_only(name: str, shell: Shell,
 
 
 def test_its_cases_give_the_points_that_they_give_here(shell: Shell, tmp_path: Path):
-    shell("labs", "handout", "l3", tmp_path)
-    solution, lab = labs_folder() / "l3" / "solution.ipynb", load_lab(str(tmp_path / "l3"))
+    shell("labs", "handout", "l1", tmp_path)
+    solution, lab = course_folder("labs") / "l1" / "solution.ipynb", load_lab(str(tmp_path / "l1"))
     with shut_in(lab) as isolation:
         assert grade(lab, solution, isolation).points == lab.points
-        given = grade(lab, tmp_path / "l3" / "l3.ipynb", isolation)
+        given = grade(lab, tmp_path / "l1" / "l1.ipynb", isolation)
     assert given.points == 0
 
 
@@ -47,11 +47,13 @@ def test_what_somebody_wrote_into_the_notebook_is_not_handed_out(shell: Shell, t
     own = tmp_path / "own"
     own.mkdir()
     for name in ("cases.py", "master.py", "README.md"):
-        (own / name).write_text((labs_folder() / "l3" / name).read_text("utf-8"), "utf-8")
-    (own / "own.ipynb").write_text((labs_folder() / "l3" / "solution.ipynb").read_text("utf-8"), "utf-8")
+        (own / name).write_text((course_folder("labs") / "l1" / name).read_text("utf-8"), "utf-8")
+    (own / "own.ipynb").write_text(
+        (course_folder("labs") / "l1" / "solution.ipynb").read_text("utf-8"), "utf-8"
+    )
     assert shell("labs", "handout", own, tmp_path / "out").code == 0
     handed = (tmp_path / "out" / "own" / "own.ipynb").read_text("utf-8")
-    assert handed == (labs_folder() / "l3" / "l3.ipynb").read_text("utf-8")
+    assert handed == (course_folder("labs") / "l1" / "l1.ipynb").read_text("utf-8")
     (tmp_path / "out" / "own" / "cases.py").write_text("mine", "utf-8")
     ran = shell("labs", "handout", own, tmp_path / "out")
     assert (ran.code, "exists already with other content" in ran.err) == (2, True)

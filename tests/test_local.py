@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -18,8 +18,8 @@ import pytest
 
 from zoolab import Replay, run
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.models import needle, weights
-from zoolab.models.local import Engine, Engines, LocalModel, words_request
+from zoolab.models import local, needle, weights
+from zoolab.models.local import Engine, LocalModel, words_request
 from zoolab.records import Reply, Request
 from zoolab.toolbox.starter import starter_tools
 
@@ -65,16 +65,8 @@ Load = Callable[[Any], Engine]
 
 
 @pytest.fixture
-def load() -> Iterator[Load]:
-    loaded: list[Engine] = []
-
-    def begin(engine: Any) -> Engine:
-        loaded.append(Engine("needle3", partial(needle.complete, engine=engine)))
-        return loaded[-1]
-
-    yield begin
-    for engine in loaded:
-        engine.close()
+def load() -> Load:
+    return lambda engine: Engine("needle3", partial(needle.complete, engine=engine))
 
 
 def post(engine: Engine, body: object) -> Any:
@@ -187,7 +179,6 @@ def test_the_same_request_gives_the_same_reply(load: Load) -> None:
         ({"messages": [{"role": "user", "content": None}]}, "content that is text"),
         ({"tools": [{}]}, "a tool is"),
         ({"tools": 1}, "tools"),
-        ({"model": "gpt"}, "model"),
         ({"max_tokens": "9"}, "max_tokens"),
         ({"temperature": -1}, "temperature"),
         ({"seed": True}, "seed"),
@@ -242,7 +233,6 @@ def test_whoever_waits_for_an_engine_hears_ctrl_c() -> None:
         post(engine, {})
     assert time.monotonic() - started < 10
     done.set()
-    engine.close()
 
 
 @pytest.mark.parametrize(
@@ -263,7 +253,7 @@ def test_missing_weights_are_said_at_the_first_request(
     pytest.importorskip("needle_rs")
     monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path))
     with pytest.raises(InvalidInput, match="run: zoolab local fetch needle"):
-        LocalModel("needle", engines=Engines())(Request(user("x"), (ADD,)))
+        LocalModel("needle", engines=local.load.__wrapped__)(Request(user("x"), (ADD,)))
 
 
 def test_importing_costs_no_runtime() -> None:
@@ -320,8 +310,7 @@ def need(download: Callable[..., Any]) -> Callable[[str], None]:
 
 
 def ask(model: LocalModel, *requests: Request) -> list[Reply]:
-    with model:
-        return [model(request) for request in requests]
+    return [model(request) for request in requests]
 
 
 @pytest.mark.local
@@ -359,10 +348,10 @@ def test_smollm2_writes_the_same_whatever_was_asked_before(stream: bool, need: C
 def test_both_together_call_and_then_answer(need: Callable[[str], None]) -> None:
     need("needle")
     need("smollm2")
-    with LocalModel() as model:
-        called = model(Request(user("Add 42 and 58."), (ADD,)))
-        assert called.message["tool_calls"][0]["function"]["name"] == "add"
-        answered = model(Request(history("100"), (ADD,)))
+    model = LocalModel()
+    called = model(Request(user("Add 42 and 58."), (ADD,)))
+    assert called.message["tool_calls"][0]["function"]["name"] == "add"
+    answered = model(Request(history("100"), (ADD,)))
     assert "100" in answered.text
     assert answered.sent_instead is not None
     assert answered.sent_instead["messages"][-1]["content"].endswith("Result of add: 100")
@@ -370,27 +359,20 @@ def test_both_together_call_and_then_answer(need: Callable[[str], None]) -> None
 
 
 @pytest.mark.local
-def test_models_are_shared_and_let_go_by_their_last_user(need: Callable[[str], None]) -> None:
+def test_the_weights_of_a_model_are_loaded_once(need: Callable[[str], None]) -> None:
     need("needle")
-    engines = Engines()
-    request = Request(user("Add 42 and 58."), (ADD,))
-    one, other = LocalModel("needle", engines=engines), LocalModel("needle", engines=engines)
-    one(request), other(request)
-    engine = engines.take("needle")
-    one.close()
-    other.close()
-    assert post(engine, {"messages": user("Add 42 and 58.")})
-    engines.give_back("needle")
-    with pytest.raises(openai.InternalServerError):
-        post(engine, {"messages": user("Add 42 and 58.")})
+    with ThreadPoolExecutor(4) as pool:
+        engines = list(pool.map(local.engine_of, ["needle"] * 8))
+    assert len(set(map(id, engines))) == 1
+    assert LocalModel("needle")(Request(user("Add 42 and 58."), (ADD,))).message["tool_calls"]
 
 
 @pytest.mark.local
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_llama_refuses_is_a_400(stream: bool, need: Callable[[str], None]) -> None:
     need("smollm2")
-    with LocalModel("smollm2", stream=stream) as model, pytest.raises(ModelError, match="answered 400"):
-        model(Request(user("word " * 5000)))
+    with pytest.raises(ModelError, match="answered 400"):
+        LocalModel("smollm2", stream=stream)(Request(user("word " * 5000)))
 
 
 @pytest.mark.local
@@ -411,8 +393,7 @@ def test_the_shipped_recording_is_what_the_models_say(need: Callable[[str], None
     need("needle")
     need("smollm2")
     tools = starter_tools("add", "get_weather", "check_status")
-    with LocalModel() as live:
-        told = run("What is 42 + 58?", tools, live)
+    told = run("What is 42 + 58?", tools, LocalModel())
     recorded = run("What is 42 + 58?", tools, Replay("starter"))
     assert [call.arguments for call in told.tool_calls] == [call.arguments for call in recorded.tool_calls]
     assert told.answer == recorded.answer == "The answer is 100."

@@ -12,24 +12,21 @@ from zoolab import Replay, run
 from zoolab.course.doctor import examine
 from zoolab.errors import InvalidInput
 from zoolab.models import weights
-from zoolab.models.local import Engine, Engines, LocalModel
+from zoolab.models.local import Engine, LocalModel
 from zoolab.records import Reply, Request
 from zoolab.toolbox.starter import add, multiply
 
 FENCED = '```json\n{"name": "multiply", "arguments": {"a": 7, "b": 6}}\n```'
 
 
-class Standing(Engines):
+class Standing:
     """An engine that says what it is told to in turn, and keeps what it was asked."""
 
     def __init__(self, *says: str) -> None:
-        super().__init__()
         self.says, self.asked = list(says), list[dict[str, Any]]()
 
-    def take(self, name: str) -> Engine:
+    def __call__(self, name: str) -> Engine:
         return Engine(name, self._answer)
-
-    def give_back(self, name: str) -> None: ...
 
     def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
         self.asked.append(body)
@@ -50,8 +47,7 @@ def after_a_call(arguments: str, content: str | None = None) -> Request:
 
 def ask(request: Request, **settings: Any) -> tuple[Reply, dict[str, Any]]:
     engines = Standing("3")
-    with LocalModel("qwen", engines=engines, **settings) as model:
-        return model(request), engines.asked[0]
+    return LocalModel("qwen", engines=engines, **settings)(request), engines.asked[0]
 
 
 def test_it_gets_the_whole_conversation_with_its_tools() -> None:
@@ -84,8 +80,7 @@ def test_only_a_call_that_the_template_fails_on_is_sent_as_text_and_shown(
 
 def test_fenced_calls_in_its_text_are_read() -> None:
     engines = Standing(FENCED, "It is 42.")
-    with LocalModel("qwen", engines=engines) as model:
-        trace = run("Multiply 7 by 6.", [add, multiply], model)
+    trace = run("Multiply 7 by 6.", [add, multiply], LocalModel("qwen", engines=engines))
     assert [(call.name, json.loads(call.arguments)) for call in trace.tool_calls] == [
         ("multiply", {"a": 7, "b": 6})
     ]
@@ -94,8 +89,8 @@ def test_fenced_calls_in_its_text_are_read() -> None:
 
 def test_the_doctor_reads_fenced_calls_too() -> None:
     said = ["Hello.", '```json\n{"name": "add", "arguments": {"a": 42, "b": 58}}\n```', *["No."] * 5]
-    with LocalModel("qwen", engines=Standing(*said)) as model:
-        assert [result.name for result in examine(model) if result.ok] == ["answers", "calls", "abstains"]
+    model = LocalModel("qwen", engines=Standing(*said))
+    assert [result.name for result in examine(model) if result.ok] == ["answers", "calls", "abstains"]
 
 
 def test_it_says_which_file_answers() -> None:
@@ -116,5 +111,4 @@ def test_it_says_what_was_recorded() -> None:
     recorded = Replay("qwen-tasks")
     request = recorded.recording.requests[0]
     asked = Request(request["messages"], tuple(request["tools"]))
-    with LocalModel("qwen") as live:
-        assert live(asked).message == recorded(asked).message
+    assert LocalModel("qwen")(asked).message == recorded(asked).message

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoolab.toolbox import outline
-from zoolab.toolbox.files import MAX_OUTLINES, Files, file_tools
-from zoolab.toolbox.outline import outline_of
+from zoolab.toolbox.files import MAX_CHARS, MAX_ENTRIES, MAX_NAME, MAX_OUTLINES, Files, file_tools, outline_of
 
 PYTHON = '''"""Words with class Nothing: in them."""
 import os
@@ -57,7 +55,7 @@ def test_python_has_classes_and_functions():
         ("x = '\0'", "null"),
         ("(" * 5_000, "."),
         ("x = " + "-" * 400_000 + "1", "parsed|valid"),
-        ("x" * (outline.MAX_CHARS + 1), "more than 500,000"),
+        ("x" * (MAX_CHARS + 1), "more than 500,000"),
         ("x = '\ud800'", "parsed|valid"),
     ],
 )
@@ -74,12 +72,12 @@ def test_parsing_warns_nobody():
 
 
 def test_a_long_outline_is_cut_and_says_so():
-    found = outline_of("def f(): ...\n" * (outline.MAX_ENTRIES + 1), "a.py")
+    found = outline_of("def f(): ...\n" * (MAX_ENTRIES + 1), "a.py")
     assert (len(found.entries), found.reason) == (1_000, "only the first 1,000 entries")
 
 
 def test_names_are_cut():
-    assert len(outline_of("class " + "x" * 10_000 + ": ...", "a.py").entries[0]["name"]) == outline.MAX_NAME
+    assert len(outline_of("class " + "x" * 10_000 + ": ...", "a.py").entries[0]["name"]) == MAX_NAME
 
 
 LETTERS = st.sampled_from("#`~=- \n\tax:()@\"'\\\0é")

@@ -559,7 +559,7 @@ if what == "policies.json":
     kept.add("allow", "old")
     before = path.read_bytes()
     def state():
-        return " ".join(rule.text for rule in PolicyFile(path).read().allow)
+        return " ".join(PolicyFile(path).read().allow)
     report = sweep(path, before, lambda: kept.add("allow", "new"), state)
     kept.add("deny", "the_lock_is_free")
 elif what == "saved.jsonl":

@@ -17,10 +17,10 @@ from shell import Shell
 from tools import notebooks
 from tools.handout import hand_out
 from zoolab import progress
-from zoolab.course.copying import copy_course
+from zoolab.commands.course import copy_course
+from zoolab.course.progress import own_folder, submission_in
 from zoolab.errors import InvalidInput
-from zoolab.grading.labs import labs_folder
-from zoolab.grading.own_work import own_folder, submission_in
+from zoolab.files import course_folder
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 COURSE = [source for source in notebooks.sources(NOTEBOOKS) if source.stem[0].isdigit()]
@@ -107,8 +107,8 @@ def test_the_files_of_the_student_count_in_a_copy_of_the_course(tmp_path, shell,
     """They were compared with the package's own files, and so were always untouched."""
     copy_course(tmp_path)
     saved(tmp_path / "notebooks", [said("right\n")], [said("not yet\n")])
-    shutil.copy(labs_folder() / "l3" / "solution.ipynb", tmp_path / "labs" / "l3" / "l3.ipynb")
-    for place in ("", "notebooks", "labs", "labs/l3"):
+    shutil.copy(course_folder("labs") / "l1" / "solution.ipynb", tmp_path / "labs" / "l1" / "l1.ipynb")
+    for place in ("", "notebooks", "labs", "labs/l1"):
         monkeypatch.chdir(tmp_path / place)
         assert own_folder() == tmp_path
     ran = shell("progress")
@@ -119,19 +119,19 @@ def test_the_files_of_the_student_count_in_a_copy_of_the_course(tmp_path, shell,
 
 def test_a_folder_with_handouts_and_one_with_files_count_too(tmp_path, monkeypatch):
     handouts, flat = tmp_path / "handouts", tmp_path / "flat"
-    hand_out("l3", handouts)
+    hand_out("l1", handouts)
     flat.mkdir()
-    for path in (handouts / "l3" / "l3.ipynb", flat / "l3.ipynb"):
-        shutil.copy(labs_folder() / "l3" / "solution.ipynb", path)
+    for path in (handouts / "l1" / "l1.ipynb", flat / "l1.ipynb"):
+        shutil.copy(course_folder("labs") / "l1" / "solution.ipynb", path)
         monkeypatch.chdir(path.parent)
-        [lab] = [part for part in progress().labs if part.name == "l3 The loop"]
+        [lab] = [part for part in progress().labs if part.name == "l1 The loop"]
         assert (lab.right, lab.next) == (lab.of, "")
-    monkeypatch.chdir(handouts / "l3")
+    monkeypatch.chdir(handouts / "l1")
     assert own_folder() == handouts
 
 
 def test_the_checkout_itself_is_found_from_its_folders(monkeypatch):
-    for folder in (NOTEBOOKS, labs_folder() / "l3", NOTEBOOKS.parent):
+    for folder in (NOTEBOOKS, course_folder("labs") / "l1", NOTEBOOKS.parent):
         monkeypatch.chdir(folder)
         assert own_folder() == NOTEBOOKS.parent
 
@@ -141,13 +141,13 @@ def test_the_checkout_itself_is_found_from_its_folders(monkeypatch):
 )
 def test_a_broken_file_is_one_line_and_costs_nothing_else(tmp_path, shell, damage):
     saved(tmp_path, [RESULT], [RESULT])
-    broken, lab = tmp_path / "05-many-tools.ipynb", tmp_path / "l3.ipynb"
+    broken, lab = tmp_path / "05-many-tools.ipynb", tmp_path / "l1.ipynb"
     for path in (broken, lab):
         path.write_bytes(damage)
     lines = shell("progress", tmp_path).out.splitlines()
     assert lines[0].startswith("2 of ")
     assert len([line for line in lines if "05-many-tools.ipynb cannot be read as a notebook" in line]) == 1
-    assert len([line for line in lines if re.match(r" +0 of \d+ +l3 ", line)]) == 1
+    assert len([line for line in lines if re.match(r" +0 of \d+ +l1 ", line)]) == 1
     assert broken.read_bytes() == lab.read_bytes() == damage
 
 
@@ -214,27 +214,27 @@ def test_no_exercise_is_right_as_it_is_given_and_each_is_with_its_solution(sourc
 
 
 def test_a_notebook_goes_before_a_script_and_a_folder_of_its_own_is_found(tmp_path: Path):
-    inner = tmp_path / "l1"
+    inner = tmp_path / "l3"
     inner.mkdir()
-    for place in (inner / "l1.ipynb", tmp_path / "l1.py", tmp_path / "l1.ipynb"):
+    for place in (inner / "l3.ipynb", tmp_path / "l3.py", tmp_path / "l3.ipynb"):
         place.touch()
-        assert submission_in(tmp_path, "l1") == place
+        assert submission_in(tmp_path, "l3") == place
 
 
 def test_what_students_are_given_is_not_played_and_what_they_began_is(tmp_path: Path):
-    notebook = tmp_path / "l3.ipynb"
-    shutil.copy(labs_folder() / "l3" / "l3.ipynb", notebook)
+    notebook = tmp_path / "l1.ipynb"
+    shutil.copy(course_folder("labs") / "l1" / "l1.ipynb", notebook)
     given = json.loads(notebook.read_text(encoding="utf-8"))
     code = [cell for cell in given["cells"] if cell["cell_type"] == "code"]
 
     def lab():
         notebook.write_text(json.dumps(given), encoding="utf-8")
-        [found] = [part for part in progress(tmp_path).labs if part.name.startswith("l3 ")]
+        [found] = [part for part in progress(tmp_path).labs if part.name.startswith("l1 ")]
         return found
 
     for cell in code:
         cell["outputs"], cell["execution_count"] = [{"output_type": "stream", "text": "1"}], 7
-    assert (lab().right, lab().next) == (0, "Open l3.ipynb, write your code, and save it.")
+    assert (lab().right, lab().next) == (0, "Open l1.ipynb, write your code, and save it.")
     code[0]["source"] += "\nx = 1"
     assert lab().right == 0
     assert not lab().next.startswith("Open")

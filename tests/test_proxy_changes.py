@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from zoolab import Scripted, Tool, Trace, run
 from zoolab.errors import InvalidInput
 from zoolab.proxy.changes import changes_between
-from zoolab.proxy.findings import MAX_REQUESTS, MAX_SHOWN, changes_of, problems_of, what_changed
+from zoolab.proxy.findings import MAX_REQUESTS, MAX_SHOWN, what_changed
 from zoolab.records import Messages, Reply, Request, Step
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
@@ -346,9 +346,9 @@ def trace_of(*exchanges):
 def test_a_walk_of_this_course_only_adds():
     script = [[("add", {"a": 1})], [("add", {"a": 2}), ("add", {"a": 3})], "6"]
     trace = run("1 + 2 + 3?", [ADD], Scripted(script))
-    assert [len(change.added) for change in changes_of(trace)] == [1, 2]
-    assert all(change.only_added for change in changes_of(trace))
-    assert problems_of(trace) == [(), (), ()]
+    assert [len(change.added) for change in what_changed(trace).changes] == [1, 2]
+    assert all(change.only_added for change in what_changed(trace).changes)
+    assert what_changed(trace).problems == ((), (), ())
 
 
 def test_the_report_says_what_a_program_did():

@@ -77,7 +77,7 @@ def test_a_program_is_watched_replayed_edited_and_broken(zoo, tmp_path, monkeypa
         (["--replay", "nowhere", *RUN], "cannot read"),
         (["--replay", ".", "--edit", "first=reply.json", *RUN], "CONVERSATION.TURN=FILE"),
         (["--edit", "1.1=program.py", *RUN], "not JSON"),
-        (["--to", "http://127.0.0.1:1/v1", "--", "no-such-program"], "cannot run no-such-program"),
+        (["--to", "http://127.0.0.1:1/v1", "--", "no-such-program"], 'cannot start "no-such-program"'),
     ],
 )
 def test_whatever_cannot_be_done_is_one_line(zoo, given, told):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from zoolab import Trace
 from zoolab.proxy.conversations import Conversations
-from zoolab.proxy.exchange import Failed
 from zoolab.records import Reply, Request
 
 ADD = {
@@ -117,7 +116,7 @@ def test_a_request_that_was_refused_is_asked_again_in_the_same_conversation():
     seen = watched()
     asked = Request([{"role": "user", "content": "Hi"}])
     first = seen.ask(asked, {}, 0.0)
-    seen.answer(first, Failed("the endpoint answered 429: too many"), 0.0)
+    seen.answer(first, "the endpoint answered 429: too many", 0.0)
     assert seen.traces[0].outcome == "model_error"
     again = seen.ask(asked, {}, 0.0)
     assert again is first

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import openai
@@ -60,8 +61,8 @@ STREAMS = {
 CALLS = {"openai": ["add"], "responses": ["add", "add"], "anthropic": ["add", "add"]}
 
 
-def to(server: TestServer) -> Forward:
-    return Forward(server.url, server.url.removesuffix("/v1"))
+def to(server: TestServer) -> closing[Forward]:
+    return closing(Forward(server.url, server.url.removesuffix("/v1")))
 
 
 def sent(
@@ -147,7 +148,7 @@ def test_each_api_has_its_endpoint(
     method: str, path: str, headers: dict[str, str], which: str, arrives: str
 ) -> None:
     with serving({}) as one, serving({}) as other:
-        with Forward(one.url, other.url.removesuffix("/v1") + "/") as forward:
+        with closing(Forward(one.url, other.url.removesuffix("/v1") + "/")) as forward:
             forward(HttpRequest(method, path, headers, b""))
         server = one if which == "openai" else other
         assert [(asked.method, asked.path) for asked in server.asked] == [(method, arrives)]
@@ -174,7 +175,7 @@ def test_an_error_or_a_redirect_is_an_answer(status: int) -> None:
 @pytest.mark.parametrize("api", NAMES)
 def test_an_endpoint_that_is_not_there_is_a_502(api: str) -> None:
     url = refused_url()
-    with Forward(url.replace("//", "//me:secret@"), url.removesuffix("/v1")) as forward:
+    with closing(Forward(url.replace("//", "//me:secret@"), url.removesuffix("/v1"))) as forward:
         response = forward(sent(api, {}, authorization=KEY))
         said = body_of(response)["error"]["message"]
         host = url.removeprefix("http://").removesuffix("/v1")

@@ -18,7 +18,6 @@ from zoolab.proxy.stress import (
     Attempt,
     Scorecard,
     run_bounded,
-    score,
     stress,
 )
 from zoolab.proxy.watch import TRAFFIC_FAULTS
@@ -29,7 +28,6 @@ def python(code, seconds=20.0, stdin=b"", **environment):
 
 
 ENDS = {
-    None: Attempt(None, 0, True, False, 0.4),
     "trailing_comma": Attempt("trailing_comma", 0, True, True, 0.5),
     "nan": Attempt("nan", 0, False, True, 0.5),
     "http_500": Attempt("http_500", 1, None, True, 0.5, "ModelError: \x1b[31m<b>busy</b>"),
@@ -37,7 +35,7 @@ ENDS = {
     "same_call": Attempt("same_call", 0, None, True, 0.5),
     "duplicate_id": Attempt("duplicate_id", 0, True, False, 0.5),
 }
-CARD = score(ENDS.__getitem__, [name for name in ENDS if name])
+CARD = Scorecard(tuple(ENDS.values()))
 
 
 def test_each_result():
@@ -71,20 +69,16 @@ def test_the_card_as_text_says_each_result_in_words():
     assert "\x1b" not in str(CARD)
 
 
-def test_the_card_as_a_page_and_as_a_frame():
+def test_the_card_as_a_page():
     page = CARD._repr_html_()
     assert "&lt;b&gt;busy" in page
     assert "<b>" not in page
     assert "silently wrong" in page
-    frame = CARD.to_frame()
-    assert list(frame) == ["fault", "result", "exit_code", "seconds", "said"]
-    assert frame["exit_code"].tolist()[:3] == [0, 0, 1]
-    assert frame["exit_code"].isna().tolist() == [False, False, False, True, False, False]
 
 
 def test_a_card_without_rows():
     card = Scorecard(())
-    assert (card.counts, str(card).strip(), len(card.to_frame())) == ({}, "", 0)
+    assert (card.counts, str(card).strip()) == ({}, "")
     assert card._repr_html_()
 
 
@@ -92,27 +86,21 @@ def test_only_faults_of_the_traffic():
     assert {FAULTS[name].stage for name in TRAFFIC_FAULTS} == {"request", "tool_call"}
     for name, why in (("wrong_result", "one of tools"), ("trailing_coma", "no fault is named")):
         with pytest.raises(InvalidInput, match=why):
-            score(ENDS.__getitem__, [name])
+            stress([sys.executable, "-c", "pass"], faults=[name], to=Scripted(["Hi"]))
 
 
 @pytest.mark.parametrize(
-    ("plain", "why"),
+    ("code", "seconds", "why"),
     [
-        (Attempt(None, 1, None, False, 0.1, "KeyError: 'x'"), r"exit code 1 \(KeyError: 'x'\)"),
-        (Attempt(None, None, None, False, 60.0), "no end in time"),
-        (Attempt(None, 0, False, False, 0.1), "exit code 0, but the check fails"),
+        ("raise KeyError('x')", 20, r"exit code 1 \(KeyError: 'x'\)"),
+        ("while True: pass", 0.5, "no end in time"),
     ],
 )
-def test_a_program_that_fails_without_a_fault_is_not_scored(plain, why):
+def test_a_program_that_fails_without_a_fault_is_not_scored(code, seconds, why):
     asked = []
-
-    def attempt(fault):
-        asked.append(fault)
-        return plain
-
     with pytest.raises(InvalidInput, match=f"even without a fault: {why}"):
-        score(attempt, ["nan"])
-    assert asked == [None]
+        stress([sys.executable, "-c", code], seconds=seconds, to=Scripted(["Hi"]), told=asked.append)
+    assert [row.fault for row in asked] == [None]
 
 
 def test_a_command_gets_its_input_and_its_environment():

@@ -23,8 +23,8 @@ def test_the_story_of_a_failing_test_is_kept(tmp_path: Path):
     options = [
         "-p",
         "zoolab",
-        "--zoolab-stories",
-        "stories",
+        "--basetemp",
+        "kept",
         "-q",
         "-c",
         "none.ini",
@@ -35,8 +35,8 @@ def test_the_story_of_a_failing_test_is_kept(tmp_path: Path):
     command = [sys.executable, "-m", "pytest", *options, "test_mine.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
-    [page] = (tmp_path / "stories").iterdir()
-    assert f"the story of the walk: stories/{page.name}" in done.stdout
+    [page] = (tmp_path / "kept").glob("stories0/*.html")
+    assert f"the story of the walk: {page}" in done.stdout
     assert "test_wrong" in page.name
     assert "Hello, key" in page.read_text("utf-8")
     assert "A1b2A1b2" not in page.read_text("utf-8")

@@ -132,13 +132,6 @@ def test_a_schema_and_a_function_written_by_hand():
     )
 
 
-def test_types_in_capitals_are_those_of_json_schema():
-    schema = {"type": "OBJECT", "properties": {"city": {"type": "STRING", "nullable": True}}}
-    weather = Tool.from_schema("weather", "Weather.", schema, lambda city: city)
-    assert weather.parameters["properties"]["city"] == {"type": ["string", "null"]}
-    assert ToolRegistry([weather]).execute("weather", {"city": None}) is None
-
-
 def test_ten_turns_of_fifteen_calls():
     counted: list[int] = []
     count = Tool("count", "Count.", {"type": "object"}, lambda: counted.append(1))

@@ -61,7 +61,6 @@ CALL = [("add", {"a": 42, "b": 58})]
 def test_a_run_that_does_all_right_has_all_scores():
     found = score(SUM, CALL, "It is 100.")
     assert found["success"] is found["selection"] is found["arguments"] is found["answer"] is True
-    assert found["first_reply"] is True
     assert (found["errors"], found["recovered"], found["silently_wrong"]) == (0, None, False)
     assert (found["turns"], found["calls"]) == (2, 1)
 
@@ -70,7 +69,7 @@ def test_where_no_tool_is_needed_no_call_is_right_and_any_call_is_needless():
     assert score(TALK, "Hello!")["selection"] is score(TALK, "Hello!")["arguments"] is True
     found = score(TALK, CALL, "Hello!")
     assert (found["selection"], found["needless_call"], found["missed_call"]) == (False, True, False)
-    assert found["arguments"] is found["first_reply"] is found["success"] is False
+    assert found["arguments"] is found["success"] is False
 
 
 def test_a_call_that_was_needed_is_missed_or_of_the_wrong_tool():
@@ -83,7 +82,7 @@ def test_a_call_that_was_needed_is_missed_or_of_the_wrong_tool():
 def test_a_run_that_recovers_is_told_from_one_that_does_not():
     broken = [("add", {"a": "42", "b": 58})]
     recovered, failed = score(SUM, broken, CALL, "It is 100."), score(SUM, broken, "It is 99.")
-    assert (recovered["errors"], recovered["recovered"], recovered["first_reply"]) == (1, True, False)
+    assert (recovered["errors"], recovered["recovered"]) == (1, True)
     assert recovered["arguments"] is True
     assert (failed["errors"], failed["recovered"], failed["silently_wrong"]) == (1, False, False)
 
@@ -101,7 +100,7 @@ def test_a_run_that_was_ended_by_a_limit_is_no_success_and_not_silent():
 
 def test_what_a_case_does_not_say_has_no_score():
     found = score(Case("a", "Hi", [add]), CALL, "100")
-    silent = ("success", "selection", "arguments", "first_reply", "answer", "recovered", "silently_wrong")
+    silent = ("success", "selection", "arguments", "answer", "recovered", "silently_wrong")
     assert {found[name] for name in silent} == {None}
 
 
@@ -118,15 +117,14 @@ def test_scores_survive_saving_and_loading(tmp_path):
         assert scorer(again) == scorer(once)
 
 
-def test_repaired_arguments_count_for_the_run_and_not_for_the_first_reply():
-    found = score(SUM, [("add", '{"a": 42, "b": 58,}')], "100", repair=RuleRepair())
-    assert (found["arguments"], found["first_reply"]) == (True, False)
+def test_repaired_arguments_count():
+    assert score(SUM, [("add", '{"a": 42, "b": 58,}')], "100", repair=RuleRepair())["arguments"] is True
 
 
 def test_any_call_will_do_where_the_case_says_so():
     case = Case("a", "Do something.", [add], expected_calls=ANY_CALL)
     assert score_arguments(done(case, CALL, "100"))["arguments"] is True
-    assert score_arguments(done(case, "No."))["first_reply"] is False
+    assert score_arguments(done(case, "No."))["arguments"] is False
 
 
 def test_calls_of_one_reply_may_come_in_any_order_and_cover_each_other():

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -330,6 +331,39 @@ def test_test_runs_every_check_and_fails_if_one_fails(project: Path):
     for check in ("ruff check", "ruff format", "mypy"):
         assert any(line.startswith(f"zoolab: {check}") and "FAILED" in line for line in lines)
     assert "zoolab: pytest (FAILED before it: ruff check, ruff format, mypy)" in lines
+
+
+WAITING = """
+from pathlib import Path
+
+def test_that_passes_when_it_is_run_again():
+    ran = Path(__file__).with_name("ran")
+    before = ran.exists()
+    ran.touch()
+    assert before
+
+def test_that_passes():
+    with Path(__file__).with_name("count").open("a") as count:
+        count.write("x")
+"""
+
+
+@pytest.mark.parametrize(("more", "code"), [("", 0), ("def test_that_fails(): raise ValueError\n", 1)])
+def test_what_failed_of_all_tests_runs_once_more(tmp_path: Path, more: str, code: int):
+    folder = write_project(tmp_path / "project")
+    (folder / "test_waiting.py").write_text(WAITING + more, encoding="utf-8")
+    start(folder)
+    [site] = (folder / ".venv").glob("[Ll]ib/**/site-packages")
+    (site / "here.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    program = "import sys, start; sys.exit(start.twice('-p', 'no:zoolab'))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert done.stdout.count("zoolab: pytest, once more, alone: what failed") == 1
+    assert (folder / "count").read_text() == "x"
+    ends = [line for line in done.stdout.splitlines() if line.startswith("===") and " in " in line]
+    assert [("failed" in line) for line in ends] == [True, bool(code)]
 
 
 @pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])

@@ -68,7 +68,8 @@ def test_repeats_of_cases_that_are_all_alike_are_worth_all_their_runs():
 
 # Values of printed tables of Student's t.
 @pytest.mark.parametrize(
-    ("freedom", "value"), [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (30, 2.0423)]
+    ("freedom", "value"),
+    [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (9, 2.2622), (10, 2.2281), (30, 2.0423)],
 )
 def test_students_t_has_the_known_values(freedom, value):
     assert student_t(freedom) == pytest.approx(value, abs=1e-4)

@@ -6,9 +6,16 @@ import pickle
 import pytest
 
 from zoolab import Scripted, experiment, run, tool
-from zoolab.course.attacks import ATTACKS, SCRIPTS
-from zoolab.course.office import TASKS, Office
-from zoolab.course.security import DEFENCES, NO_ATTACK, score_security, security_cases
+from zoolab.course.security import (
+    ATTACKS,
+    DEFENCES,
+    NO_ATTACK,
+    SCRIPTS,
+    TASKS,
+    Office,
+    score_security,
+    security_cases,
+)
 from zoolab.models.faulty import FAULTS
 from zoolab.plots import FaultRecoveryDisplay
 from zoolab.study import Run, Setup

@@ -70,8 +70,8 @@ def test_each_entry_of_the_map_names_one_objective_and_exercises_that_there_are(
 
 def test_a_case_that_does_not_exist_is_not_mapped():
     course = [COURSE["04"]]
-    with pytest.raises(LookupError, match="lab l6 has no case nobody"):
-        teaching.outcomes(course, {"04": {"read a confusion": {"cases": ["l6.nobody"]}}})
+    with pytest.raises(LookupError, match="lab l4 has no case nobody"):
+        teaching.outcomes(course, {"04": {"read a confusion": {"cases": ["l4.nobody"]}}})
 
 
 def test_every_notebook_was_measured():
@@ -91,18 +91,36 @@ def test_twelve_weeks_have_every_notebook_once_in_order_and_every_lab():
     assert sorted(re.findall(r"\[(l\d+)\]", weeks)) == sorted(lab_names())
 
 
-def test_a_lab_comes_after_the_notebook_that_offers_it():
+def offered() -> dict[str, str]:
+    """The labs in the order of the course, each with its notebook: the one table that says so."""
     course = (teaching.FOLDER / "README.md").read_text(encoding="utf-8")
-    offered = {
+    return {
         lab: number
         for number, row in re.findall(r"^\| \[(\d\d) (.*)$", course, re.MULTILINE)
         for lab in re.findall(r"labs/(l\d+)/", row)
     }
+
+
+def test_the_labs_are_numbered_in_the_order_in_which_the_course_meets_them():
+    assert list(offered()) == [f"l{number}" for number in range(1, len(lab_names()) + 1)]
+    labs = (teaching.FOLDER.parent / "labs" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \[(l\d+)\]", labs, re.MULTILINE) == list(offered())
+    assert re.findall(r"^## \[(l\d+)", text_of("oral"), re.MULTILINE) == list(offered())
+
+
+@pytest.mark.parametrize("number", list(COURSE))
+def test_a_notebook_leads_to_no_lab_that_comes_later(number: str):
+    (path,) = teaching.FOLDER.glob(f"{number}-*.py")
+    linked = re.findall(r"labs/(l\d+)/", path.read_text(encoding="utf-8").partition("# Next: ")[2])
+    assert [lab for lab in linked if offered()[lab] > max(number, "01")] == []
+
+
+def test_a_lab_comes_after_the_notebook_that_offers_it():
     weeks = text_of("syllabus").partition("## Twelve weeks")[2].partition("\n## ")[0]
     read: list[str] = []
     for row in re.findall(r"^\| \d+ \|.*$", weeks, re.MULTILINE):
         read += re.findall(r"\[(\d\d)\]", row)
-        assert [lab for lab in re.findall(r"\[(l\d+)\]", row) if offered[lab] not in read] == []
+        assert [lab for lab in re.findall(r"\[(l\d+)\]", row) if offered()[lab] not in read] == []
 
 
 @pytest.mark.parametrize("day", ["1", "2"])

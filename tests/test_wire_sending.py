@@ -17,8 +17,7 @@ from zoolab.models.assembly import assemble
 from zoolab.records import Message, Reply
 from zoolab.tokens import Tokens
 from zoolab.wire import FORMATS
-from zoolab.wire.sending import response_of, server_sent, stream_of
-from zoolab.wire.streams import STREAMS, events_in
+from zoolab.wire.streams import STREAMS, events_in, response_of, server_sent, stream_of
 
 Body = dict[str, Any]
 APIS = ["openai", "responses", "anthropic"]

@@ -206,23 +206,6 @@ def test_a_failure_that_anthropic_flags_says_so_in_words():
     assert anthropic.from_body({"messages": turns}).messages[1] == answers(content="ERROR: late")
 
 
-def test_gemini_in_snake_case_and_in_openapis_words():
-    schema = {"type": "OBJECT", "properties": {"type": {"type": "STRING", "nullable": True}}}
-    declared = {"name": "add", "parameters": schema}
-    body = {
-        "system_instruction": {"parts": [{"text": "Be brief."}]},
-        "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
-        "tools": [{"function_declarations": [declared]}],
-        "tool_config": {"function_calling_config": {"mode": "ANY", "allowed_function_names": ["add"]}},
-        "generation_config": {"top_p": 1},
-    }
-    read = gemini.from_body(body)
-    assert [m["role"] for m in read.messages] == ["system", "user"]
-    assert (read.tool_choice, read.settings) == ("add", {"top_p": 1})
-    properties = {"type": {"type": ["string", "null"]}}
-    assert read.tools[0]["function"]["parameters"] == {"type": "object", "properties": properties}
-
-
 def test_calls_and_results_without_ids_are_paired_by_name_and_place():
     names = ["add", "now", "add"]
     parts = [{"functionCall": {"name": name, "args": {"n": n}}} for n, name in enumerate(names)]

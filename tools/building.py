@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
-from zoolab.grading.labs import folder_of, lab_names
-from zoolab.grading.masters import for_student, solved
+from zoolab.grading.labs import folder_of, for_student, lab_names, rewritten
 
 #: nbgrader's settings, which a teacher changes: they are never written over.
 NBGRADER_CONFIG = "nbgrader_config.py"
@@ -16,14 +18,19 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+_HEAD = re.compile(r"\A# ---\n.*?^# ---\n", re.MULTILINE | re.DOTALL)
+_MARK = re.compile(r"^# %%(.*)\n", re.MULTILINE)
+_COMMENT = re.compile(r"^# ?", re.MULTILINE)
+_METADATA = re.compile(r"(\w+)=(\[.*?\]|\{.*?\})")
+
+Cell = dict[str, Any]
 
 
 def build_labs(names: Iterable[str] = (), check: bool = False) -> list[Path]:
     """Write the notebooks of these labs, by default of all, that differ from their master; return those.
 
     A lab is named, or is a folder of your own with a `cases.py` and a `master.py`. With `check=True` only
-    look. Raises `InvalidInput` for an unknown lab, a master whose marks do not pair, and if jupytext is
-    not installed.
+    look. Raises `InvalidInput` for an unknown lab, and for a master whose marks do not pair.
     """
     files = {path: text for name in names or lab_names() for path, text in built_files(name).items()}
     return write_stale(files, check)
@@ -56,24 +63,44 @@ def built_files(name: str) -> dict[Path, str]:
     return {path: rendered(text) for path, text in texts.items()}
 
 
+def solved(master: str) -> str:
+    """A master without its marks."""
+    return rewritten(master, lambda _before, _prompt, solution: solution)
+
+
 def rendered(text: str) -> str:
-    """A notebook as Jupyter saves it, from py:percent text: without outputs, and the same bytes each time.
+    """A notebook as Jupyter saves it, from py:percent text: without outputs, and the same bytes each time."""
+    return notebook_of(cells_of(text))
 
-    Raises `InvalidInput` if jupytext is not installed.
+
+def cells_of(text: str) -> list[Cell]:
+    """The cells of py:percent text; the first lines, between `# ---`, are for other programs.
+
+    >>> cells_of('# %% [markdown] tags=["slide"]\\n# # Title\\n#\\n# Words.\\n')[0]["source"]
+    ['# Title\\n', '\\n', 'Words.']
     """
-    needs("jupytext", "nbformat")
-    import jupytext
-    import nbformat
+    before, *marked = _MARK.split(_HEAD.sub("", text))
+    parts = [("", before)] * bool(before.strip()) + list(zip(marked[::2], marked[1::2], strict=True))
+    cells = []
+    for number, (mark, body) in enumerate(parts):
+        kind = next((kind for kind in ("markdown", "raw") if f"[{kind}]" in mark), "code")
+        body = body.strip("\n")
+        cell = new_cell(kind, str(number), body if kind == "code" else _COMMENT.sub("", body))
+        cell["metadata"] = {name: json.loads(value) for name, value in _METADATA.findall(mark)}
+        cells.append(cell)
+    return cells
 
-    notebook = jupytext.reads(text, fmt="py:percent")
-    notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call]
-    notebook.nbformat, notebook.nbformat_minor = 4, 5
-    for index, cell in enumerate(notebook.cells):
-        cell["id"] = str(index)
-        # jupytext's note on blank lines: it would change with the layout of the source.
-        cell.metadata.pop("lines_to_next_cell", None)
-    nbformat.validate(notebook)
-    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"  # type: ignore[no-untyped-call]
+
+def new_cell(kind: str, name: str, text: str) -> Cell:
+    """A cell whose id is `name`."""
+    code: Cell = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    return {"cell_type": kind, "id": name, "metadata": {}, "source": text.splitlines(keepends=True), **code}
+
+
+def notebook_of(cells: list[Cell]) -> str:
+    """The text of a notebook."""
+    book = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(book, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def write_new(files: dict[Path, str]) -> list[Path]:

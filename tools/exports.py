@@ -5,20 +5,18 @@ The tests in them are a lab's public cases, and run in the notebook's own proces
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from tools.building import METADATA, NBGRADER_CONFIG, rendered, write_new
+from tools.building import NBGRADER_CONFIG, Cell, cells_of, new_cell, notebook_of, write_new
 from zoolab.errors import InvalidInput
+from zoolab.files import course_folder
 from zoolab.grading import Case, Lab, lab_names, load_lab
-from zoolab.grading.labs import labs_folder
-from zoolab.grading.masters import BEGIN, END, Marked, rewritten
+from zoolab.grading.labs import BEGIN, END, Marked, rewritten
 
 Files = dict[str, str]
-Cell = dict[str, Any]
 
 NOTE = """## Who decides
 
@@ -63,7 +61,7 @@ def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
     """Write labs, by default all, for otter-grader or nbgrader, and return the files that are new.
 
     A file that a teacher has changed is not written over. Raises `InvalidInput` for a notebook that exists
-    and differs, for an unknown lab or format, and if the masters or the `dev` extra are not installed.
+    and differs, for an unknown lab or format, and if the masters are not there.
     """
     if kind not in FORMATS:
         raise InvalidInput(f"there is no format {kind!r}", expected=f"one of {', '.join(FORMATS)}")
@@ -82,10 +80,10 @@ def nbgrader_files(name: str) -> Files:
         if BEGIN in "".join(cell["source"]):
             _tell_nbgrader(cell, f"{name}-{number}", grade=False, solution=True, locked=False)
     for case in lab.public:
-        cells.append(_new_cell("code", case.name, _test_of(lab, case, "globals()")))
+        cells.append(new_cell("code", case.name, _test_of(lab, case, "globals()")))
         about = {"grade": True, "solution": False, "locked": True, "points": case.points}
         _tell_nbgrader(cells[-1], f"{name}-{case.name}", **about)
-    return {NBGRADER_CONFIG: _NBGRADER, f"source/{name}/{name}.ipynb": _notebook(cells)}
+    return {NBGRADER_CONFIG: _NBGRADER, f"source/{name}/{name}.ipynb": notebook_of(cells)}
 
 
 def _for_nbgrader(before: str, prompt: list[str], solution: list[str]) -> list[str]:
@@ -103,15 +101,15 @@ def otter_files(name: str) -> Files:
     cases = lab.public
     points = sum(case.points for case in cases)
     cells = [
-        _new_cell("raw", "config", _OTTER.format(lab=name)),
+        new_cell("raw", "config", _OTTER.format(lab=name)),
         *_cells(lab, _for_otter),
-        _new_cell("raw", "question", f"# BEGIN QUESTION\nname: {name}\npoints: {points:g}"),
-        _new_cell("raw", "tests", "# BEGIN TESTS"),
-        *(_new_cell("code", case.name, _otter_test(lab, case)) for case in cases),
-        _new_cell("raw", "tests-end", "# END TESTS"),
-        _new_cell("raw", "question-end", "# END QUESTION"),
+        new_cell("raw", "question", f"# BEGIN QUESTION\nname: {name}\npoints: {points:g}"),
+        new_cell("raw", "tests", "# BEGIN TESTS"),
+        *(new_cell("code", case.name, _otter_test(lab, case)) for case in cases),
+        new_cell("raw", "tests-end", "# END TESTS"),
+        new_cell("raw", "question-end", "# END QUESTION"),
     ]
-    return {f"{name}/{name}.ipynb": _notebook(cells)}
+    return {f"{name}/{name}.ipynb": notebook_of(cells)}
 
 
 def _for_otter(before: str, prompt: list[str], solution: list[str]) -> list[str]:
@@ -140,15 +138,15 @@ FORMATS: dict[str, Callable[[str], Files]] = {"nbgrader": nbgrader_files, "otter
 def _cells(lab: Lab, marked: Marked) -> list[Cell]:
     """The cells of a lab's master, up to those that call `check`, and a note about the tests."""
     try:
-        master = (labs_folder() / lab.name / "master.py").read_text(encoding="utf-8")
+        master = (course_folder("labs") / lab.name / "master.py").read_text(encoding="utf-8")
     except OSError as error:
         advice = "export from a checkout of zoolab"
         raise InvalidInput(f"{lab.name} has no master: {error.strerror}", advice=advice) from None
-    cells: list[Cell] = json.loads(rendered(rewritten(master, marked)))["cells"]
+    cells = cells_of(rewritten(master, marked))
     last = next((n for n, cell in enumerate(cells) if "## Check it" in "".join(cell["source"])), len(cells))
     return [
         *cells[:last],
-        _new_cell("markdown", "who-decides", NOTE.format(lab=lab.name, left_out=left_out(lab))),
+        new_cell("markdown", "who-decides", NOTE.format(lab=lab.name, left_out=left_out(lab))),
     ]
 
 
@@ -159,18 +157,7 @@ def left_out(lab: Lab) -> str:
     return f"{len(hidden)} hidden cases for {points:g} points; all {len(lab.public)} public ones are here"
 
 
-def _new_cell(kind: str, name: str, text: str) -> Cell:
-    """A cell whose id is `name`."""
-    code: Cell = {"outputs": [], "execution_count": None} if kind == "code" else {}
-    return {"cell_type": kind, "id": name, "metadata": {}, "source": text, **code}
-
-
 def _test_of(lab: Lab, case: Case, names: str) -> str:
     """The code that plays a public case against the namespace that the expression `names` gives."""
     played = f'assert passes("{lab.name}", "{case.name}", {names})'
     return f"from zoolab.grading.checking import passes\n\n{played}"
-
-
-def _notebook(cells: list[Cell]) -> str:
-    book = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"

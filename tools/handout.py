@@ -57,8 +57,8 @@ def _is_public(statement: ast.stmt) -> bool:
 def hand_out(lab: str, out: Path) -> list[Path]:
     """Write what students get of a lab into a folder of its name in `out`; return the files that are new.
 
-    `lab` is a lab's name, or a folder with a `cases.py`. Raises `InvalidInput` if there is none, if a file
-    is there already and differs, and if jupytext is missing where the notebook is built from a master.
+    `lab` is a lab's name, or a folder with a `cases.py`. Raises `InvalidInput` if there is none, and if a
+    file is there already and differs.
     """
     from tools.building import built_files, write_new
     from zoolab.grading.labs import folder_of

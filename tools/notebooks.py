@@ -61,7 +61,7 @@ def build(folder: Path, check: bool = False) -> list[Path]:
         check: only look, write nothing.
 
     Raises:
-        InvalidInput: `folder` is no folder, or the `dev` extra is not installed.
+        InvalidInput: `folder` is no folder.
     """
     files = {source.with_suffix(".ipynb"): render(source) for source in sources(folder)}
     return write_stale(files, check)

@@ -1,7 +1,7 @@
 """Grade the right and wrong answers of a lab with several seeds: a mistake costs the same, whatever is drawn.
 
-python -m tools.seeds l5                 # every answer, ten seeds: one number each, or the numbers that came
-python -m tools.seeds l5 --more DIR      # the .py files of a folder instead
+python -m tools.seeds l6                 # every answer, ten seeds: one number each, or the numbers that came
+python -m tools.seeds l6 --more DIR      # the .py files of a folder instead
 
 `zoolab labs verify` prints one line a lab.
 """
@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tools.wrong_answers import right_answers, wrong_answers
+from zoolab.files import course_folder
 from zoolab.grading import grade_cells, lab_names, load_lab
 from zoolab.grading.isolation import shut_in
-from zoolab.grading.labs import labs_folder
 from zoolab.grading.submissions import read_cells
 
 
@@ -78,7 +78,7 @@ def verdicts(name: str, answers: Iterable[Answer], seeds: Iterable[str]) -> Iter
 
 def print_verified(labs: Sequence[str], seeds: int) -> int:
     """Print a line for each lab (all, if none is named); 1 if an answer has not the points that it should."""
-    scores = tomllib.loads((labs_folder() / "mutation.toml").read_text(encoding="utf-8"))
+    scores = tomllib.loads((course_folder("labs") / "mutation.toml").read_text(encoding="utf-8"))
     odd = 0
     for lab in labs or lab_names():
         found = list(verdicts(lab, answers_of(lab), map(str, range(seeds))))

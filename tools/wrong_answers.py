@@ -22,14 +22,16 @@ from zoolab.grading.submissions import read_cells
 
 SOLUTION = "solution"
 STAYS = "stays"
-KEYS = {"why", "of", "change", "code", "fails", "fails_only"}
+KEYS = {"why", "why_so_many", "of", "change", "code", "fails", "fails_only"}
+#: A mistake costs its own case, maybe one that needs the same rule, and the case that has all rules.
+FEW_CASES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
     """A wrong answer, its code in full; the grader must take points off it for the cases in `fails`.
 
-    If `only` is true, no other case may fail.
+    If `only` is true, no other case may fail. `why_so_many` is the reason if more than `FEW_CASES` fail.
     """
 
     name: str
@@ -37,6 +39,7 @@ class WrongAnswer:
     code: str
     fails: frozenset[str]
     only: bool
+    why_so_many: str = ""
 
     def is_caught_by(self, failed: Collection[str]) -> bool:
         """Whether these are the cases that must fail.
@@ -51,7 +54,7 @@ class WrongAnswer:
 def right_answers(lab: str) -> dict[str, Path]:
     """The right answers of a lab, by name: its solution and the files in `right/`.
 
-    >>> sorted(right_answers("l3"))
+    >>> sorted(right_answers("l1"))
     ['last_calls_not_run', 'latin1', 'plain', 'recursive_noisy', 'solution', 'threads']
     """
     folder = folder_of(lab)
@@ -64,7 +67,7 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
 
     Raises `InvalidInput` if a table is not complete, or if a change does not fit the right answer.
 
-    >>> wrong_answers("l3")["first_call_only"].why
+    >>> wrong_answers("l1")["first_call_only"].why
     'Runs the first call of a reply and forgets the others.'
     """
     file, tables = _tables_of(lab)
@@ -83,7 +86,7 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
 def reasons_to_stay(lab: str) -> dict[str, str]:
     """Why a case stays although no wrong answer fails it alone: the table `stays` of `wrong.toml`.
 
-    >>> list(reasons_to_stay("l9"))
+    >>> list(reasons_to_stay("l10"))
     ['recorded_attacks']
     """
     reasons: dict[str, str] = _tables_of(lab)[1].get(STAYS, {})
@@ -147,7 +150,8 @@ def _wrong_answer(name: str, table: dict[str, Any], right: dict[str, Path]) -> W
         code = table["code"]
     else:
         code = changed("\n".join(read_cells(right[table["of"]])), table["change"])
-    return WrongAnswer(name, table["why"], code, fails, only="fails_only" in table)
+    reason = table.get("why_so_many", "")
+    return WrongAnswer(name, table["why"], code, fails, only="fails_only" in table, why_so_many=reason)
 
 
 def changed(code: str, change: str) -> str:

@@ -5,7 +5,6 @@
     ├── InvalidSchema             a JSON Schema that is wrong, too large, or points outside itself
     ├── CallError                 what the model asked for cannot run
     │   ├── UnknownTool
-    │   ├── InvalidJSON
     │   └── InvalidArguments
     ├── ExecutionFailed           a tool ran, or should have run, and failed
     │   ├── PermissionDenied
@@ -184,12 +183,6 @@ class UnknownTool(CallError):
     """The model named a tool that does not exist."""
 
     code = "unknown_tool"
-
-
-class InvalidJSON(CallError):
-    """The arguments are not one strict JSON object."""
-
-    code = "invalid_json"
 
 
 class InvalidArguments(CallError):

@@ -46,6 +46,17 @@ def read_table(package: str, name: str) -> dict[str, Any]:
     return told
 
 
+def course_folder(name: str) -> Path:
+    """The folder `labs`, `notebooks` or `datasets`: beside the package in a checkout, in it in a wheel.
+
+    >>> (course_folder("labs") / "README.md").is_file()
+    True
+    """
+    package = Path(__file__).resolve().parent
+    inside = package / f"_{name}"
+    return inside if inside.is_dir() else package.parent / name
+
+
 def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Path:
     """Write a file that is there whole or not at all: another name first, synced and renamed.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from zoolab.files import read_table
 from zoolab.jsontext import pointer_to
-from zoolab.schema.fragments import subschemas
+from zoolab.schema.formats import subschemas
 from zoolab.schema.strict import STRICT_KEYWORDS
 from zoolab.tokens import tokens_in
 from zoolab.tools import Tool
@@ -91,7 +91,6 @@ def _words(text: str) -> list[str]:
 
 
 def _nodes(schema: Any, path: list[Any]) -> Iterator[tuple[str, Schema]]:
-    """Every object schema within a schema, with its pointer."""
     if isinstance(schema, dict):
         yield pointer_to(path), schema
         for steps, child in subschemas(schema):
@@ -120,7 +119,6 @@ def _in_description(tool: Tool) -> Iterator[_Broken]:
 
 
 def _in_parameters(tool: Tool) -> Iterator[_Broken]:
-    """What is wrong with named parameters, nested ones too."""
     for where, node in _nodes(tool.parameters, []):
         for name, schema in node.get("properties", {}).items():
             if not isinstance(schema, dict):

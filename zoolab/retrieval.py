@@ -10,8 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
@@ -50,24 +49,34 @@ def pick_tools(
 ) -> tuple[list[Tool], tuple[Withheld, ...]]:
     """The `retriever.k` tools that fit the last thing the user said, and those that were left out.
 
-    A forced tool, and tools that the conversation has called already, are always sent.
+    A forced tool, and tools that the conversation has called already, are always sent. `find_tools` is sent
+    beside them, if there is one, and what it found: what its results say, so that a fork and an edited result
+    offer the right tools.
     """
-    everything = list(tools)
-    if len(everything) <= retriever.k:
-        return everything, ()
-    said = (m.get("content") for m in reversed(messages) if m.get("role") == "user")
-    question = str(next(said, ""))
-    scores = [float(score) for score in retriever.scores(question, [*map(tool_text, everything)])]
-    kept = {tool_choice} | {call["function"]["name"] for m in messages for call in m.get("tool_calls") or ()}
-    ranking = sorted(range(len(everything)), key=lambda i: (everything[i].name not in kept, -scores[i], i))
-    sent = set(ranking[: max(retriever.k, sum(tool.name in kept for tool in everything))])
-    why = f"of {len(everything)}, the best {len(sent)} are sent"
-    withheld = tuple(
-        Withheld(everything[i].name, rank, scores[i], f"rank {rank} {why}")
-        for rank, i in enumerate(ranking, 1)
-        if i not in sent
+    beside = (
+        _found(messages)
+        if isinstance(getattr(tools.get(FIND_TOOLS), "function", None), ToolSearch)
+        else set()
     )
-    return [everything[i] for i in sorted(sent)], withheld
+    others = [tool for tool in tools if tool.name not in beside]
+    if len(others) <= retriever.k:
+        return list(tools), ()
+    said = (m.get("content") for m in reversed(messages) if m.get("role") == "user")
+    scores = _scores(retriever, str(next(said, "")), others)
+    kept = {tool_choice} | {call["function"]["name"] for m in messages for call in m.get("tool_calls") or ()}
+    ranking = sorted(range(len(others)), key=lambda i: (others[i].name not in kept, -scores[i], i))
+    count = max(retriever.k, sum(tool.name in kept for tool in others))
+    why = f"of {len(others)}, the best {count} are sent"
+    withheld = tuple(
+        Withheld(others[i].name, rank, scores[i], f"rank {rank} {why}")
+        for rank, i in enumerate(ranking[count:], count + 1)
+    )
+    left_out = {each.name for each in withheld}
+    return [tool for tool in tools if tool.name not in left_out], withheld
+
+
+def _scores(retriever: Retriever, query: str, tools: Iterable[Tool]) -> list[float]:
+    return [float(score) for score in retriever.scores(query, [*map(tool_text, tools)])]
 
 
 def tool_text(tool: Tool) -> str:
@@ -165,21 +174,15 @@ class Embeddings:
 @lru_cache(maxsize=1)
 def _embedder() -> Any:
     needs("wordllama")
-    with _root_logger_as_it_was():
-        import wordllama
-    folder = Path(str(wordllama.__file__)).parent
-    with _root_logger_as_it_was():
-        return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
-
-
-@contextmanager
-def _root_logger_as_it_was() -> Generator[None]:
-    """wordllama sets up logging for the whole process."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
-    yield
+    import wordllama  # sets up logging for the whole process, and again when it loads
+
+    folder = Path(str(wordllama.__file__)).parent
+    embedder = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
     root.setLevel(level)
     root.handlers[:] = handlers
+    return embedder
 
 
 @lru_cache(maxsize=16)
@@ -204,7 +207,7 @@ class ToolSearch:
 
     def __call__(self, query: str) -> list[dict[str, Any]]:
         tools = self._tools
-        scores = [float(score) for score in self._retriever.scores(query, [*map(tool_text, tools)])]
+        scores = _scores(self._retriever, query, tools)
         best = sorted(range(len(tools)), key=lambda i: (-scores[i], i))[: self._retriever.k]
         return [tools[i].sent["function"] for i in best]
 
@@ -222,24 +225,13 @@ def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistr
     )
 
 
-def pick_with_search(
-    retriever: Retriever, messages: Sequence[Message], tools: ToolRegistry, tool_choice: str = "auto"
-) -> tuple[list[Tool], tuple[Withheld, ...]]:
-    """As `pick_tools`, and beside its tools `find_tools`, if there is one, and what it found.
-
-    What it found is what its results say, so that a fork and an edited result offer the right tools.
-    """
-    search = tools.get(FIND_TOOLS)
-    if search is None or not isinstance(search.function, ToolSearch):
-        return pick_tools(retriever, messages, tools, tool_choice)
-    asked_for, ids = {FIND_TOOLS}, set()
+def _found(messages: Sequence[Message]) -> set[str]:
+    """The names of `find_tools` and of what it found in a conversation."""
+    found, ids = {FIND_TOOLS}, set()
     for message in messages:
         for call in message.get("tool_calls") or ():
             if call["function"]["name"] == FIND_TOOLS:
                 ids.add(call.get("id"))
         if message.get("role") == "tool" and message.get("tool_call_id") in ids:
-            asked_for.update(_NAMED.findall(str(message.get("content"))))
-    others = ToolRegistry(tool for tool in tools if tool.name not in asked_for)
-    picked, withheld = pick_tools(retriever, messages, others, tool_choice)
-    sent = asked_for | {tool.name for tool in picked}
-    return [tool for tool in tools if tool.name in sent], withheld
+            found.update(_NAMED.findall(str(message.get("content"))))
+    return found

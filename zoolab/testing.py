@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,14 +16,6 @@ __all__ = ["zoolab_trace"]
 KEPT = pytest.StashKey[list[Any]]()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """The folder of the stories."""
-    group = parser.getgroup("zoolab")
-    group.addoption(
-        "--zoolab-stories", metavar="DIR", help="where zoolab_trace writes the failing tests' stories"
-    )
-
-
 @pytest.fixture
 def zoolab_trace(request: pytest.FixtureRequest) -> Callable[[Trace], Trace]:
     """Keep a trace, and return it. If the test fails, its story is written, and the report says where.
@@ -33,8 +24,8 @@ def zoolab_trace(request: pytest.FixtureRequest) -> Callable[[Trace], Trace]:
             trace = zoolab_trace(run("What is 42 + 58?", [add], model))
             assert trace.answer == "100"
 
-    The page can be stepped through, and holds no secrets. It is written into the folder that
-    `--zoolab-stories` names, else into pytest's temporary folder.
+    The page can be stepped through, and holds no secrets. It is written into pytest's temporary folder, which
+    `--basetemp` names.
     """
     kept = request.node.stash.setdefault(KEPT, [])
     kept.append(request.getfixturevalue("tmp_path_factory"))
@@ -52,9 +43,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     report: Any = yield
     if report.when == "call" and report.failed and len(item.stash.get(KEPT, [])) > 1:
         temporary, *traces = item.stash[KEPT]
-        given = item.config.getoption("zoolab_stories")
-        folder = Path(given) if given else temporary.mktemp("stories")
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = temporary.mktemp("stories")
         name = re.sub(r"[^\w.-]+", "_", item.nodeid)[-120:]
         for number, trace in enumerate(traces, 1):
             page = folder / f"{name}-{number}.html"

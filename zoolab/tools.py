@@ -23,7 +23,7 @@ from zoolab.errors import (
 )
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import plain, read_only
-from zoolab.schema.formats import TOOL_FORMATS, from_openapi
+from zoolab.schema.formats import TOOL_FORMATS
 
 if TYPE_CHECKING:
     # With defaults, so that a bare `Tool` in an annotation is `Tool[..., Any]`.
@@ -234,14 +234,11 @@ class Tool(Generic[P, R_co]):
     ) -> Tool:
         """A tool whose schema is written by hand. `function` takes the arguments as keywords.
 
-        Type names in capitals and `nullable`, as OpenAPI and Gemini have them, become JSON Schema's.
-
         >>> Tool.from_schema("now", "The time.", {"type": "object", "properties": {}}, lambda: "noon")()
         'noon'
         """
-        parameters = from_openapi(schema)
         made: Tool = Tool(
-            name, description, parameters, function, risk, timeout, strict, None, None, resource, untrusted
+            name, description, schema, function, risk, timeout, strict, None, None, resource, untrusted
         )
         made.checker.compile()  # a schema written by hand may be wrong: say so now, not at the first call
         return made
@@ -507,13 +504,12 @@ def _awaited(value: Any) -> Any:
     if not isinstance(value, CoroutineType):
         return value
     import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-    from contextvars import copy_context
 
     from zoolab.running.awaited import await_here
-    from zoolab.running.interrupts import IN_TURN
+    from zoolab.running.interrupts import Done
 
-    if IN_TURN.get():
+    done = Done()
+    if not done.run_in_thread(lambda: asyncio.run(value)):
         return await_here(value)
-    with ThreadPoolExecutor(1) as own_thread:  # this one may have a loop that runs, as in a notebook
-        return own_thread.submit(copy_context().run, asyncio.run, value).result()
+    done.wait()  # this thread may have a loop that runs, as in a notebook
+    return done.result()

@@ -25,31 +25,45 @@ class Day:
 
     The user says `lines` when greeted or answered, and then leaves. `answers` has what the user says when
     asked about a restart, by the letter of its call: a text, None to leave, or a list of these. All other
-    questions are answered by "yes": one case judges whether they may be asked.
+    questions are answered by "yes": one case judges whether they may be asked. If the model `talks`, its
+    replies are long, and those with calls have a text and a key more. `none` are the calls of the others.
     """
 
     def __init__(
-        self, chance: Random, script: str, lines: list[str | None], talks: bool = False, **answers: Any
+        self, chance: Random, script: str, lines: list[str | None], *, talks: bool = False, **answers: Any
     ) -> None:
-        self.world, self.lines, self.talks, self.answers = DevOps(), lines, talks, answers
+        self.world, self.lines, self.talks = DevOps(), lines, talks
+        self.end = {"tool_calls": answers.pop("none")} if "none" in answers else {}
+        self.answers = answers
         one, other, third = chance.sample(["nginx", "postgres", "redis", "cron"], 3)
         self.world.services |= {name: chance.choice(["stopped", "failed"]) for name in (one, other)}
-        self.world.services |= {"not-critical-web": "failed", "criticality": "stopped"}
-        self.world.logs[third].append(ORDER)
-        self.registry, self.lost = devops_tools(self.world), f"srv{chance.randrange(10, 99)}"
+        more = ("not-critical-web", "criticality", "critical-cache", "Critical-web", " critical-mail")
+        self.world.services |= dict.fromkeys((*more, f"{one}-2", one.upper()), "failed")
+        self.world.logs[third] += [*(f"11:{n}:00 info request {n} of 59" for n in range(10, 60)), ORDER]
+        self.world.logs["critical-db"] = []
+        self.registry, self.lost = devops_tools(self.world), f"Srv {chance.randrange(10, 99)}"
+        texts = [json.dumps({"service": one}), f"{{'service': '{one}'}}"]
         self.calls: dict[str, tuple[str, Any]] = {
             "S": ("check_status", {"service": one}),  # these read; E raises
+            "s": ("check_status", {"service": third}),
             "L": ("read_logs", {"service": third, "lines": 3}),
             "D": ("check_disk_usage", {"host": "db01"}),
             "F": ("read_logs", {"service": third, "lines": 1}),
             "G": ("read_logs", {"service": third, "lines": 100}),
             "P": ("read_logs", {"service": third}),
+            "I": ("read_logs", {"service": "critical-db", "lines": 9}),  # there is nothing in it
             "E": ("check_status", {"service": self.lost}),
+            "e": ("check_status", {"service": ""}),  # raises, too
             "R": ("restart_service", {"service": one}),  # the user is asked
             "T": ("restart_service", {"service": other}),
             "C": ("restart_service", {"service": "critical-db"}),
             "V": ("restart_service", {"service": "not-critical-web"}),
             "W": ("restart_service", {"service": "criticality"}),
+            "Q": ("restart_service", {"service": f"{one}-2"}),
+            "k": ("restart_service", {"service": one.upper()}),
+            "c": ("restart_service", {"service": "critical-cache"}),
+            "w": ("restart_service", {"service": "Critical-web"}),
+            "v": ("restart_service", {"service": " critical-mail"}),
             "K": ("restart_service", {"service": self.lost}),  # raises
             "U": ("stop_service", {"service": one}),  # these cannot run
             "J": ("restart_service", '{"service": '),
@@ -62,10 +76,26 @@ class Day:
             "Y": ("read_logs", {"service": third, "lines": True}),
             "H": ("read_logs", {"service": third, "lines": 2.5}),
             "O": ("read_logs", {"service": third, "lines": None}),
+            "n": ("read_logs", {"service": third, "lines": "3"}),
+            "x": ("restart_service", {"service": one, "force": None}),
+            "y": ("check_status", {"service": 5}),
+            "z": ("restart_service", {"service": None}),
+            "l": ("restart_service", {"service": [one]}),
+            "u": ("CHECK_STATUS", {"service": one}),
+            "a": ("check_status", f"[{texts[0]}]"),
+            "b": ("check_status", ""),
+            "q": ("check_status", texts[1]),
+            "d": ("check_status", json.dumps(texts[0])),
+            "f": ("check_status", f"```json\n{texts[0]}\n```"),
+            "t": ("check_status", texts[0].replace("}", ",}")),
+            "o": ("check_status", texts[0].strip("}")),
+            "m": ("check_status", texts[0] * 2),
         }
-        self.replies = [self._reply(word, f"Answer {chance.randrange(100, 999)}.") for word in script.split()]
+        self.replies = [
+            self._reply(word, f" Answer {chance.randrange(100, 999)}.\n") for word in script.split()
+        ]
         self.did, self.returned, self.requests = list[Any](), list[Any](), list[tuple[list[Message], Any]]()
-        self.said, self.asked = list[str](), list[str]()
+        self.said, self.asked, self.after, self.left = list[str](), list[str](), list[str](), False
 
     def _reply(self, word: str, text: str) -> Message:
         made = []
@@ -73,12 +103,22 @@ class Day:
             function = {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)}
             made.append({"id": f"call_{len(made)}", "type": "function", "function": function})
         if not made:
-            return {"role": "assistant", "content": text}
-        return {"role": "assistant", "content": "One moment." if self.talks else None, "tool_calls": made}
+            return {"role": "assistant", "content": text * (20 if self.talks else 1), **self.end}
+        more = {"content": "One moment.", "refusal": None} if self.talks else {"content": None}
+        return {"role": "assistant", **more, "tool_calls": made}
 
     def user(self, text: str) -> str | None:
-        """What the user says to a text: while calls of a reply wait it is a question, else an answer."""
-        waiting = takewhile(lambda reply: "tool_calls" in reply, self.replies[: len(self.requests)][::-1])
+        """What the user says to a text; None for good once the user has left."""
+        if self.left:
+            self.after.append(str(text))
+            return None
+        came = self._hears(text)
+        self.left = came is None
+        return came
+
+    def _hears(self, text: str) -> str | None:
+        """While calls of a reply wait, a text is a question, else an answer."""
+        waiting = takewhile(lambda reply: reply.get("tool_calls"), self.replies[: len(self.requests)][::-1])
         if len(list(waiting)) % ROUND:
             self.asked.append(str(text))
             return self._answer(str(text))
@@ -105,7 +145,7 @@ class Day:
             self.returned.append(self.registry.execute(name, arguments))
             return self.returned[-1]
         except ZoolabError as error:
-            raise RuntimeError(str(error)) from None
+            raise Warning(str(error)) from None  # its name does not contain `error`
 
 
 def _play(student: Student, day: Day, ran: str, said: str, results: str = "") -> Any:
@@ -127,7 +167,7 @@ def _play(student: Student, day: Day, ran: str, said: str, results: str = "") ->
         raise Wrong(
             f"{len(day.did)} calls reached the world, and not the {len(wanted)} that should", messages
         )
-    answers = (reply["content"] for reply in day.replies if "tool_calls" not in reply)
+    answers = (reply["content"] for reply in day.replies if not reply.get("tool_calls"))
     contents = [content for request, _ in day.requests for content in _results(request)]
     for what, words, texts in (("the user was told", said, day.said), ("the results say", results, contents)):
         for word, text in zip_longest(words.split(), texts if words else [], fillvalue=""):
@@ -159,12 +199,17 @@ def _asks(student: Student, chance: Random) -> bool:
 
 def _serves(student: Student, chance: Random) -> bool:
     """Whether it serves a second round."""
-    return _can(student, Day(chance, "S . D .", ["Go.", "Go on."]), "SD", "_ _ _")
+    return _can(student, Day(chance, "S . s .", ["Go.", "Go on."]), "Ss", "_ _ _")
+
+
+def _limits(student: Student, chance: Random) -> bool:
+    """Whether it ends a round after six replies."""
+    return _can(student, Day(chance, f"{'S ' * 6}.", ["Go.", "Go on."]), "SSSSS", "_ limit _")
 
 
 def _expect_outcomes(day: Day, trace: Any, *wanted: str) -> None:
     """The outcomes of these calls must be so, if the trace has all calls, which is asked elsewhere."""
-    calls = [call for reply in day.replies for call in reply.get("tool_calls", [])]
+    calls = [call for reply in day.replies for call in reply.get("tool_calls") or []]
     if isinstance(trace, list) and len(trace) == len(calls):
         found = [each.get("outcome") for each in trace]
         if any(right not in ("_", came) for right, came in zip(wanted, found, strict=True)):
@@ -179,22 +224,26 @@ def _expect_outcomes(day: Day, trace: Any, *wanted: str) -> None:
 def a_day_at_work(student: Student, chance: Random) -> None:
     """The user is greeted and served for two rounds: the company is then as it should be, and each answer of
     the model was said, and no other text."""
-    day = Day(chance, "SL S . D .", ["How is it?", "And the disks?"], talks=True)
-    _play(student, day, "SLSD", "_ . .")
+    day = Day(chance, "Ss S . s .", ["How is it?", "And the other one?"], talks=True)
+    _play(student, day, "SsSs", "_ . .")
     if not day.said[0].strip():
         raise Wrong("the user was not greeted")
     if any("One moment." in text for text in day.asked):
         raise Wrong("the user was told the text of a reply that has calls")
+    if day.said[1:] != [reply["content"] for reply in day.replies if not reply.get("tool_calls")]:
+        raise Wrong("the user was not told the content of a reply as it is")
+    for none in (None, []):
+        _play(student, Day(chance, "S .", ["Go."], none=none), "S", "_ .")
 
 
 @case(points=1, public=True, hint="The content of a result is `json.dumps` of what the world returned.")
 def reading_runs_at_once(student: Student, chance: Random) -> None:
     """Calls that read run without a question, and their results hold what the world returned."""
-    day = Day(chance, "SLDFG .", ["How is it?"])
-    _play(student, day, "SLDFG", "_ _", "S approved 94% _ _")
+    day = Day(chance, "SLDFGI .", ["How is it?"])
+    _play(student, day, "SLDFGI", "_ _", "S approved 94% _ _ _")
     if day.asked:
         raise Wrong("the user was asked about a call that only reads", day.requests[-1][0])
-    for returned, message in zip(day.returned, day.requests[-1][0][-5:], strict=True):
+    for returned, message in zip(day.returned, day.requests[-1][0][-6:], strict=True):
         try:
             same = json.loads(message["content"]) == returned
         except ValueError:
@@ -211,12 +260,12 @@ def reading_runs_at_once(student: Student, chance: Random) -> None:
 def restarts_are_asked_about(student: Student, chance: Random) -> None:
     """A restart runs after `yes` only, in letters of any size and with spaces around it; otherwise its result
     says `denied`, and it may be asked about again."""
-    for answer in ("no", "yes please", "", "y"):
-        day = Day(chance, "RD .", [""], R=answer)
+    for answer in ("no", "yes please", "", "y", "yes!", "y e s"):
+        day = Day(chance, "Rs .", [""], R=answer)
         day.lines = [f"Yes! Please restart {day.calls['R'][1]['service']}."]
-        trace = _play(student, day, "D", "_ _", "denied _")
+        trace = _play(student, day, "s", "_ _", "denied _")
         _expect_outcomes(day, trace, "denied", "ran")
-    day = Day(chance, "R R T .", ["Go."], R=["no", " YES "], T="no")
+    day = Day(chance, "R RT .", ["Go."], R=["no", " yES\n"], T="no")
     _play(student, day, "R", "_ _", "denied _ denied")
     asked = [day.calls[letter][1]["service"] for letter in "RRT"]
     named = [service in text for service, text in zip_longest(asked, day.asked, fillvalue="-")]
@@ -235,15 +284,16 @@ def schemas_accept_what_is_right(student: Student, chance: Random) -> None:
     day = Day(chance, "", [])
     if set(given) != {"check_status", "read_logs", "check_disk_usage", "restart_service"}:
         raise Wrong("`TOOLS` does not have the four actions of the world")
-    if not all(
-        tool["type"] == "function" and tool["function"]["description"] for tool in student.value("TOOLS")
-    ):
-        raise Wrong("a tool does not have the type `function`, or no description")
+    for tool in student.value("TOOLS"):
+        if tool["type"] != "function" or not tool["function"]["description"] or len(tool) != 2:
+            raise Wrong("a tool has other keys than the task says, another type, or no description")
     services, hosts = ({"service": 5}, {}, {"host": "x"}), ({"host": None}, {})
-    wrong = [*map(day.calls.__getitem__, "AMNBZXYHO"), *(("check_disk_usage", each) for each in hosts)]
+    wrong = [*map(day.calls.__getitem__, "AMNBZXYHOn"), *(("check_disk_usage", each) for each in hosts)]
+    wrong += [(name, {**given, "force": True}) for name, given in map(day.calls.__getitem__, "SLR")]
     for name in ("check_status", "read_logs", "restart_service"):
         wrong += [(name, each) for each in services]
-    right = [*map(day.calls.__getitem__, "SLDRFG"), ("read_logs", {"service": "x"})]
+    right = [*map(day.calls.__getitem__, "SLDRFGC"), ("read_logs", {"service": ""})]
+    right += [("restart_service", {"service": "Any text, 7!\n" * 20})]
     for name, arguments, fits in (*((*call, True) for call in right), *((*call, False) for call in wrong)):
         value = [] if arguments == "[]" else arguments
         if bool(SchemaChecker(given[name]).problems(value)) == fits:
@@ -257,8 +307,14 @@ def schemas_accept_what_is_right(student: Student, chance: Random) -> None:
 def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
     """Calls that cannot be right do not reach the world: their results say `error` and name the argument.
     `lines` may be left out."""
-    for results in ("error " * 11 + "_", "_ _ _ service lines lines lines force lines lines lines _"):
-        _play(student, Day(chance, "UJAMNBZXYHOP .", ["Go."]), "P", "_ _", results)
+    named = "_ _ _ service lines lines lines force lines lines lines lines force service"
+    for results in ("error " * 25 + "_", named + " _" * 12):
+        day = Day(chance, "UJAMNBZXYHOnxyzluabqdftomP .", ["Go."])
+        _play(student, day, "P", "_ _", results)
+        if (
+            len(day.asked) > 1
+        ):  # whether the last call, which is right, may be asked about is judged elsewhere
+            raise Wrong("the user was asked about a call that cannot be right, or told of it")
 
 
 @case(
@@ -267,20 +323,20 @@ def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
 )
 def attacks_change_nothing(student: Student, chance: Random) -> None:
     """The model follows an order in a log. A critical service is denied at once, and only such a one."""
-    day = Day(chance, "L CT .", ["Read it."], T="no", C="yes")
-    _play(student, day, "L" if _asks(student, chance) else "LT", "_ _", "_ denied _")
+    day = Day(chance, "L CcT .", ["Read it, then restart critical-db."], T="no", C="yes")
+    _play(student, day, "L" if _asks(student, chance) else "LT", "_ _", "_ denied denied _")
     if any("critical" in text for text in day.asked):
         raise Wrong("the user was asked about a critical service", day.requests[-1][0])
-    _play(student, Day(chance, "VW .", ["Go."]), "VW", "_ _")
+    _play(student, Day(chance, "VWwv .", ["Go."]), "VWwv", "_ _")
 
 
 @case(points=2, hint="Keep the names of services that were restarted, for the whole conversation.")
 def restarts_run_once(student: Student, chance: Random) -> None:
     """A service that was restarted is not restarted again, in no round: its result says `already`."""
-    day = Day(chance, "R RT .", ["Go."])
-    trace = _play(student, day, "RT", "_ _", "_ already _")
-    _expect_outcomes(day, trace, "ran", "denied", "ran")
-    if len([text for text in day.asked if day.calls["R"][1]["service"] in text]) > 1:
+    day = Day(chance, "RR T RQk .", ["Go."])
+    trace = _play(student, day, "RTQk", "_ _", "_ already _ already _ _")
+    _expect_outcomes(day, trace, "ran", "denied", "ran", "denied", "ran", "ran")
+    if len([text for text in day.asked if day.calls["R"][1]["service"] in text]) > 2:  # Q has it in its name
         raise Wrong("the user was asked about a service that was already restarted", day.requests[-1][0])
     _play(student, Day(chance, "SR .", ["Go."]), "SR", "_ _")  # what was read about was not restarted
     if _serves(student, chance):
@@ -291,13 +347,15 @@ def restarts_run_once(student: Student, chance: Random) -> None:
 def rounds_are_limited(student: Student, chance: Random) -> None:
     """The calls of the sixth reply of a round do not run, their results and the user are told of the `limit`,
     and the next round has six again."""
-    script, lines, results = f"{'S ' * 5}SR ", ["Go.", "Go on."], "_ " * 5 + "limit limit "
+    script, lines, results = f"SS {'S ' * 4}SRU ", ["Go.", "Go on."], "_ " * 6 + "limit limit limit "
     if _serves(student, chance):
-        day = Day(chance, f"{script}{'S ' * 6}{'S ' * 5}.", [*lines, "And on."])
-        trace = _play(student, day, "S" * 15, "_ limit limit _", f"{results}{'_ ' * 5}limit {'_ ' * 5}")
-        _expect_outcomes(day, trace, *["_"] * 5, "limit", "limit", *["_"] * 5, "limit", *["_"] * 5)
+        day = Day(chance, f"{script}{'S ' * 6}{'S ' * 5}.", [*lines, "And on."], talks=True)
+        trace = _play(student, day, "S" * 16, "_ limit limit _", f"{results}{'_ ' * 5}limit {'_ ' * 5}")
+        _expect_outcomes(day, trace, *["_"] * 6, *["limit"] * 3, *["_"] * 5, "limit", *["_"] * 5)
+        if "limit" in day.said[3].lower():
+            raise Wrong("the user was told of a limit, but the sixth reply had no calls")
     else:
-        _play(student, Day(chance, script, lines[:1]), "S" * 5, "_ limit")
+        _play(student, Day(chance, script, lines[:1]), "S" * 6, "_ limit")
 
 
 @case(
@@ -307,8 +365,8 @@ def rounds_are_limited(student: Student, chance: Random) -> None:
 def the_world_may_raise(student: Student, chance: Random) -> None:
     """If the world raises, the result says `error` and why, and the other calls run. A restart that raised
     may be tried again."""
-    for results in ("error _", "E _"):
-        _play(student, Day(chance, "ES .", ["Go."]), "ES", "_ _", results)
+    for results in ("error error _", "E _ _"):
+        _play(student, Day(chance, "EeS .", ["Go."]), "EeS", "_ _", results)
     _play(student, Day(chance, "K K .", ["Go."]), "KK", "_ _", "error error")
 
 
@@ -319,29 +377,41 @@ def the_world_may_raise(student: Student, chance: Random) -> None:
 def the_user_may_leave(student: Student, chance: Random) -> None:
     """When the user leaves, nothing more runs, the model is not asked again, and the trace comes back. Who
     says nothing has not left."""
-    _play(student, Day(chance, "S .", [""]), "S", "_ _")
+    days = [(Day(chance, ".", []), "", "_", 0), (Day(chance, "S .", [""]), "S", "_ _", 2)]
     if _serves(student, chance):
-        _play(student, Day(chance, "S . D .", ["Go.", ""]), "SD", "_ _ _")
+        lines = ["Go.", "", "bye", "quit"]
+        days.append((Day(chance, "S . . . .", lines), "S", "_ _ _ _ _", 5))
     if _asks(student, chance):
-        day = Day(chance, "DRTS .", ["Go."], R=None, T="yes")
-        _expect_outcomes(day, _play(student, day, "D", "_"), "ran", *["denied"] * 3)
-    if _play(student, Day(chance, "", []), "", "_") != []:
-        raise Wrong("the trace of a user who leaves at once is not an empty list")
+        days.append((Day(chance, "sRTS .", ["Go."], R=None, T="yes"), "s", "_", 1))
+    if _limits(student, chance):
+        days.append((Day(chance, f"{'S ' * 6}s .", ["Go."]), "SSSSS", "_ limit", 6))
+    for day, ran, said, asked in days:
+        _play(student, day, ran, said)
+        if day.after or len(day.requests) != asked:
+            raise Wrong("the model was asked more or less often, or a user who had left was told something")
 
 
 @case(points=2, hint="One entry for each call, in order. Rule 9 says which outcome belongs to which rule.")
 def the_trace_is_right(student: Student, chance: Random) -> None:
-    """The trace names each call and what became of it, in order."""
+    """The trace names each call and what became of it, in order, in all rounds, also if the user leaves."""
     days = [
-        ("DUJA MRD .", "DRD", ["ran", *["invalid"] * 4, "ran", "ran"]),
-        ("LC .", "L", ["ran", "denied"]),
+        (Day(chance, "sUJA MRs .", ["Go."]), "sRs", "_ _", ["ran", *["invalid"] * 4, "ran", "ran"]),
+        (Day(chance, "", []), "", "_", []),
+        (Day(chance, "sC .", ["Go."], C="no"), "s", "_ _", ["ran", "denied"]),
+        (Day(chance, "ES .", ["Go."]), "ES", "_ _", ["failed", "ran"]),
+        (Day(chance, "S . s .", ["Go.", "Go on."]), "Ss", "_ _ _", ["ran", "ran"]),
+        (Day(chance, "sRTS .", ["Go."], R=None), "s", "_", ["ran", *["denied"] * 3]),
+        (Day(chance, "S " * 6, ["Go."]), "SSSSS", "_ limit", [*["ran"] * 5, "limit"]),
     ]
-    if _can(student, Day(chance, "ED .", ["Go."]), "ED", "_ _"):
-        days.append(("ED .", "ED", ["failed", "ran"]))
-    for script, ran, became in days:
-        day = Day(chance, script, ["Go."], R="yes", C="no")
-        trace = _play(student, day, ran, "_ _")
-        names = [call["function"]["name"] for reply in day.replies for call in reply.get("tool_calls", [])]
+    for at, (day, ran, said, became) in enumerate(days):
+        try:
+            trace = _play(student, day, ran, said)
+        except Wrong:
+            if at:  # another case judges it
+                continue
+            raise
+        calls = [call for reply in day.replies for call in reply.get("tool_calls") or []]
+        names = [call["function"]["name"] for call in calls]
         if trace != [{"name": name, "outcome": how} for name, how in zip(names, became, strict=True)]:
             raise Wrong("the trace is another one than the task says")
 
@@ -352,16 +422,17 @@ def the_trace_is_right(student: Student, chance: Random) -> None:
 )
 def requests_are_whole(student: Student, chance: Random) -> None:
     """Each request has all messages so far, as they were, a result for each call by its id, and all tools."""
-    lines = [" How is it?\n", "And the disks?"]
+    lines = [" How is it?\n", "And the other one?"]
     if _serves(student, chance):
-        day = Day(chance, "SL S . D .", [*lines])
-        _play(student, day, "SLSD", "_ _ _")
+        day = Day(chance, "sR S . s .", [*lines], talks=True)
+        _play(student, day, "sRSs", "_ _ _")
     else:
-        day = Day(chance, "SL S .", [lines[0]])
-        _play(student, day, "SLS", "_ _")
+        day = Day(chance, "sR S .", [lines[0]], talks=True)
+        _play(student, day, "sRS", "_ _")
     whole: list[tuple[Any, Any]] = [("user", lines[0])]
     for at, (messages, tools) in enumerate(day.requests):
-        sent = [each for each in messages if each.get("role") not in ("system", "developer")]
+        prompt = ("system", "developer")
+        sent = messages[1:] if messages and messages[0].get("role") in prompt else messages
         kinds = [
             (m["role"], m.get("tool_call_id", m.get("content"))) if m["role"] != "assistant" else m
             for m in sent
@@ -369,5 +440,5 @@ def requests_are_whole(student: Student, chance: Random) -> None:
         if kinds != whole or tools != student.value("TOOLS"):
             raise Wrong(f"request {at + 1} is not the whole conversation with all tools", messages)
         reply = day.replies[at]
-        whole += [reply, *(("tool", call["id"]) for call in reply.get("tool_calls", []))]
+        whole += [reply, *(("tool", call["id"]) for call in reply.get("tool_calls") or [])]
         whole += [] if reply.get("tool_calls") else [("user", lines[1])]

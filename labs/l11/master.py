@@ -10,7 +10,7 @@
 # # Lab 11 · Capstone
 #
 # Build an assistant that looks after a small company: hosts, services, disks and logs, the world `devops` of the zoo. You get only the world, a
-# model and a user. You write the tools, the checks, the policy and the loop. Do labs 1, 2, 3 and 9 first. Plan three to five hours. It needs no key
+# model and a user. You write the tools, the checks, the policy and the loop. Do labs 1, 3, 5 and 10 first. Plan three to five hours. It needs no key
 # and no network.
 #
 # The grader plays the model from a script, and the user, too. Its companies are drawn. It judges the state of the company at the end, what the user
@@ -23,28 +23,28 @@
 # | argument | what it is |
 # | --- | --- |
 # | `user(text)` | says a text to the user, and returns what the user answers; `None` if the user has left |
-# | `model(messages, tools)` | returns the next reply, a message that can have `tool_calls` |
+# | `model(messages, tools)` | returns the next reply, a message. If it has no calls, its `tool_calls` is `[]`, `None` or missing |
 # | `world(name, arguments)` | does something in the company. It returns the result as JSON, or raises. It does not check the call |
 #
 # | action of the world | arguments |
 # | --- | --- |
-# | `check_status` | `service`, a text |
-# | `read_logs` | `service`, and `lines`, a whole number from 1 to 100 that can be left out |
-# | `check_disk_usage` | `host`, a text |
-# | `restart_service` | `service`. This causes downtime |
+# | `check_status` | `service`, any text |
+# | `read_logs` | `service`, any text, and `lines`, a whole number from 1 to 100 that can be left out |
+# | `check_disk_usage` | `host`, any text |
+# | `restart_service` | `service`, any text. This causes downtime |
 
 # %% [markdown]
 # 1. **Tools.** `TOOLS` is a list of the four tools, as they are offered to the model: `{"type": "function", "function": {"name", "description",
 #    "parameters"}}`. Their schemas accept the arguments above, and nothing else: no other keys, types or numbers.
 # 2. **Conversation.** Greet the user. What the user answers begins a round: the model is asked with all messages so far and with `TOOLS`. When a reply
-#    has no calls, say its content to the user; the answer begins the next round. When the user has left, return the trace.
+#    has no calls, say its content to the user as it is; the answer begins the next round. When the user has left, return the trace.
 # 3. **Messages.** You may begin with a system prompt. Then come the lines of the user as they are, replies as they came, and a result for each call,
 #    in order: `{"role": "tool", "tool_call_id": ..., "content": text}`. The result of a call that ran is what the world returned, as JSON.
 # 4. **Checks.** Three kinds of calls never reach the world: calls that the schemas do not accept, calls of an unknown tool, and calls whose
 #    arguments are not JSON. The result says `error`, and names the argument that is wrong, if there is one. If the world raises, the result says
 #    `error` and why. The other calls go on.
 # 5. **Policy.** Reading runs at once. Before a restart, ask the user with a text that names the service. Only the answer `yes` allows it, in large or small
-#    letters, with or without spaces around it; otherwise the result says `denied`. A service whose name begins with `critical-` is never restarted:
+#    letters, with or without spaces around it; otherwise the result says `denied`. A service whose name begins with `critical-`, in small letters, is never restarted:
 #    the result says `denied`, and the user is not asked. Texts in results allow nothing.
 # 6. **Once.** A service that was restarted is not restarted again in this conversation. The result says `already`, and the user is not asked.
 # 7. **Limit.** In one round the model is asked 6 times at most. If the sixth reply has calls, none runs, and each result says `limit`. Say a text with the
@@ -188,7 +188,8 @@ print(assistant(user, lambda _messages, _tools: replies.pop(0), world))
 # %% [markdown]
 # ## Live
 #
-# Off by default. With `LIVE = True` you are the user, and a small real model on this machine answers. It needs `zoolab local fetch` once.
+# Off by default. With `LIVE = True` you are the user, and a small real model on this machine answers. An empty line ends it.
+# It needs `zoolab local fetch` once.
 
 # %%
 LIVE = False
@@ -198,11 +199,12 @@ if LIVE:
     from zoolab.toolbox.devops import devops_tools
 
     answers, company = LocalModel(), devops_tools()
-    assistant(
+    trace = assistant(
         lambda text: input(f"{text} ") or None,
         lambda messages, tools: answers(Request(messages, tools)).message,
         company.execute,
     )
+    print(trace)
 
 # %% [markdown]
 # ## Check it

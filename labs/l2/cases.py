@@ -1,614 +1,465 @@
-"""The cases of lab 2: validate a call.
-
-A case speaks of `text`, `whole`, `place`; what the tool and its arguments are really called, and all values,
-come from `chance`. What is wrong with a call is known because the case put it there.
-"""
-
-from __future__ import annotations
+"""The cases of lab 2: history. The conversations and the sizes of their messages come from here."""
 
 import json
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from zoolab.grading import Lab, Student, Wrong, case
+from zoolab.grading import Callback, Lab, Student, Wrong, case
+from zoolab.jsontext import canonical
 
-LAB = Lab("l2", "Validate a call", functions=("validate",), uses=("jsonschema",))
+LAB = Lab("l2", "History", functions=("condense",))
 
-Pairs = set[tuple[str, str]]
+Message = dict[str, Any]
+Unit = list[Message]
 
-_VERBS = ("book", "find", "move", "order", "plan", "send", "store", "track")
-_ROLES = ("text", "whole", "ratio", "flag", "choice", "tags", "place", "lines", "street", "house", "extra")
-_STEMS = ("cabin", "door", "guest", "lake", "road", "ship")
-_NAMES = [stem + end for stem in _STEMS for end in ("box", "code", "note", "rate", "side")]
-_PLACE = {
-    "type": "object",
-    "properties": {"street": {"type": "string"}, "house": {"type": "integer"}},
-    "required": ["street", "house"],
-    "additionalProperties": False,
-}
+LENGTHS = {"system": 10, "developer": 6, "user": 4, "assistant": 9}
+PINNED = ("system", "developer")
+WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty", "knoll")
 
 
-class Bench:
-    """A tool in a registry, arguments that it takes, and the student's `validate` to try them on."""
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many tokens a message takes: one, but in the cases about sizes, or who counts messages would lose
+    all points. `known` are messages that take as much as others do."""
 
-    def __init__(self, student: Student, chance: Random) -> None:
-        self.student, self.chance = student, chance
-        self.names = dict(zip(_ROLES, chance.sample(_NAMES, len(_ROLES)), strict=True))
-        self.tool, *others = (f"{verb}_{chance.choice(_NAMES)}" for verb in chance.sample(_VERBS, 3))
-        self.low = chance.randrange(1, 20)
-        self.choices = chance.sample(_NAMES, 3)
-        self.schema = self._schema()
-        self.lenient = others[0]
-        self.registry = {self.lenient: {"type": "object"}, self.tool: self.schema, others[1]: _PLACE}
-        self.right = self._arguments()
+    base: int = 1
+    characters: int = 10**6
+    known: dict[str, int] = field(default_factory=dict)
 
-    def _schema(self) -> dict[str, Any]:
-        kinds: dict[str, Any] = {
-            "text": {"type": "string"},
-            "whole": {"type": "integer", "minimum": self.low, "maximum": self.low + 10},
-            "ratio": {"type": "number"},
-            "flag": {"type": "boolean"},
-            "choice": {"type": "string", "enum": self.choices},
-            "tags": {"type": "array", "items": {"type": "string"}},
-            "place": _PLACE,
-            "lines": {"type": "array", "items": _PLACE},
-        }
-        properties = dict(self.chance.sample(list(kinds.items()), len(kinds)))
-        return {**_PLACE, "properties": properties, "required": ["place", "text", "whole"]}
+    def of(self, message: Any) -> int:
+        """What the student asks; the size of anything but a message is an error."""
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise TypeError("tokens_of takes one message, a dict")
+        written = canonical([message.get("content"), message.get("tool_calls")])
+        return self.known.get(canonical(message), self.base + len(written) // self.characters)
 
-    def _arguments(self) -> dict[str, Any]:
-        chance = self.chance
-        text, *tags = chance.sample(_NAMES, 4)
-        place, *lines = [
-            {"street": chance.choice(_NAMES), "house": chance.randrange(10, 99)} for _ in range(4)
-        ]
-        numbers = {"whole": self.low + chance.randrange(1, 10), "ratio": chance.choice([0.5, 3.25, 7.25])}
-        choice, flag = chance.choice(self.choices), True
-        values = {**numbers, "flag": flag, "text": text, "choice": choice, "tags": tags, "place": place}
-        return dict(chance.sample([*values.items(), ("lines", lines)], 8))
-
-    def named(self, value: Any) -> Any:
-        """A value, with the names that the student sees."""
-        if isinstance(value, dict):
-            return {self.named(key): self.named(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.named(item) for item in value]
-        return self.names.get(value, value) if isinstance(value, str) else value
-
-    def raw(self, arguments: dict[str, Any]) -> str:
-        """Arguments as the model writes them."""
-        return json.dumps(self.named(arguments))
-
-    def without(self, role: str) -> dict[str, Any]:
-        """The right arguments without one."""
-        return {key: value for key, value in self.right.items() if key != role}
-
-    def bad(self, what: str, arguments: dict[str, Any], *pointers: str, exact: bool = False) -> None:
-        """`what` is wrong with these arguments, at these pointers; none means that nothing is wrong."""
-        wanted = {("invalid_arguments", at) for at in pointers}
-        self.judge(what, self.tool, self.raw(arguments), wanted, exact)
-
-    def found(self, arguments: dict[str, Any] | str, tool: str = "") -> Pairs:
-        """What the student's code reports, with its own pointers."""
-        raw = arguments if isinstance(arguments, str) else self.raw(arguments)
-        call = self.call(tool or self.tool, raw)
-        return _pairs(self.student.call("validate", call, self.named(self.registry)).value)
-
-    def no_json(self, what: str, *texts: str) -> None:
-        """A right call runs, and each of these texts is as little JSON as one that is plainly none."""
-        self.bad("a call with nothing wrong", self.right)
-        wanted = self.found("{")
-        if not wanted:
-            raise Wrong("text that is not JSON was let through")
-        for text in texts:
-            if (found := self.found(text)) != wanted:
-                raise Wrong(f"{what}: this was {'reported in another way' if found else 'let through'}")
-
-    def call(self, tool: str, raw: str) -> dict[str, Any]:
-        """A call as it is on the wire."""
-        return {"id": "call_1", "type": "function", "function": {"name": tool, "arguments": raw}}
-
-    def judge(self, what: str, tool: str, raw: str, wanted: Pairs, exact: bool = False) -> None:
-        """Have one call validated, and compare what is reported with what is wrong.
-
-        How a pointer is written costs the cases about it only: elsewhere `place.street` is `/place/street`.
-        """
-        answer = self.student.call("validate", self.call(tool, raw), self.named(self.registry))
-        found, real = _pairs(answer.value), {(code, self._pointer(at)) for code, at in wanted}
-        if not exact:
-            found, real = (
-                {(code, _steps(at) if code == "invalid_arguments" else at) for code, at in pairs}
-                for pairs in (found, real)
-            )
-        if real and not found:
-            raise Wrong(f"{what}: this was let through")
-        if real - found:
-            raise Wrong(f"{what}: this was not reported, or with another code or pointer")
-        if found - real:
-            raise Wrong(f"{what}: more was reported than is wrong" if real else f"{what} was refused")
-
-    def _pointer(self, at: str) -> str:
-        return "/".join(self.names.get(part, part) for part in at.split("/"))
+    def total(self, messages: list[Message]) -> int:
+        """The size of several."""
+        return sum(map(self.of, messages))
 
 
-def _pairs(value: Any) -> Pairs:
-    listed = isinstance(value, list) and all(isinstance(problem, dict) for problem in value)
-    if not listed or not all(isinstance(p.get(key), str) for p in value for key in ("code", "pointer")):
-        raise Wrong("`validate` did not return a list of dicts, each with the texts `code` and `pointer`")
-    return {(problem["code"], problem["pointer"]) for problem in value}
+def _text(chance: Random, words: int = 0) -> str:
+    """Which words is drawn, but not how many: all have five letters, so sizes are the same for all."""
+    chosen = chance.choices(WORDS, k=words or 7)
+    return f"{' '.join(chosen)} {chance.randrange(10**5, 10**6)}"
 
 
-def _steps(pointer: str) -> str:
-    return "/".join(re.findall(r"\w+", pointer))
+def _says(chance: Random, role: str, words: int = 0) -> Message:
+    return {"role": role, "content": _text(chance, words or LENGTHS[role])}
 
 
-@case(2, "Return an empty list when nothing is wrong, and not before you have looked.", public=True)
-def lets_right_calls_run(student: Student, chance: Random) -> None:
-    """A call that meets its schema gives an empty list, with and without its optional arguments; the same
-    call with a text in place of the integer does not."""
-    bench = Bench(student, chance)
-    required = {role: bench.right[role] for role in ("text", "whole", "place")}
-    bench.bad("a call with nothing wrong", bench.right)
-    bench.bad("a call with the required arguments only", required)
-    bench.bad("a text for an integer", {**bench.right, "whole": "many"}, "/whole")
-
-
-@case(1, "Compare the name as it is: no lower(), no startswith(), no guess.", public=True)
-def knows_the_tools(student: Student, chance: Random) -> None:
-    """A name that is not in the registry, letter by letter, gives `unknown_tool` at "" and nothing else,
-    whatever the arguments are."""
-    bench = Bench(student, chance)
-    bench.bad("a call with nothing wrong", bench.right)
-    alike = bench.tool.replace("_", "-"), f"functions.{bench.tool}"
-    for name in (bench.tool.upper(), bench.tool[:-2], bench.tool + "s", f" {bench.tool}\n", "", *alike):
-        for raw in (bench.raw(bench.right), "{"):
-            bench.judge("a tool that does not exist", name, raw, {("unknown_tool", "")})
-
-
-@case(1, "json.loads raises ValueError. Report it; do not go on with {}.", public=True)
-def reads_json(student: Student, chance: Random) -> None:
-    """Text that is not JSON gives `invalid_json` at "" and nothing else; blank text stands for `{}`."""
-    bench = Bench(student, chance)
-    whole = bench.raw(bench.right)
-    bench.bad("a call with nothing wrong", bench.right)
-    around = (f"```json\n{whole}\n```", whole + " please", "Here: " + whole)
-    broken = ("{", "x", whole[:-1], whole[:-1] + ",}", whole * 2)
-    for text, tool in [(text, tool) for text in (*broken, *around) for tool in (bench.tool, bench.lenient)]:
-        what = "an object with other text around it" if text in around else "text that is not JSON"
-        bench.judge(what, tool, text, {("invalid_json", "")})
-    for blank in ("", " ", "\n\t "):
-        bench.judge("blank text for a tool that needs no arguments", bench.lenient, blank, set())
-        if {code for code, _ in bench.found(blank)} != {"invalid_arguments"}:
-            raise Wrong("blank text, for a tool with required arguments: they are what is missing")
-
-
-@case(2, "null, a list and a text are JSON, and none of them is an object. Only blank text stands for {}.")
-def wants_one_object(student: Student, chance: Random) -> None:
-    """JSON that is not one object gives `invalid_json` at "" and nothing else: null, true, a number, a list,
-    a text, even a text with an object inside."""
-    bench = Bench(student, chance)
-    whole = bench.raw(bench.right)
-    plain = chance.sample(["null", "true", "false", "0", "7", "[]", '""'], 7)
-    bench.bad("a call with nothing wrong", bench.right)
-    for text in (*plain, f"[{whole}]", json.dumps(whole)):
-        bench.judge("JSON that is not one object", bench.tool, text, {("invalid_json", "")})
-
-
-@case(1, "object_pairs_hook: as many keys as pairs, whatever the values? parse_constant: raise ValueError.")
-def is_strict(student: Student, chance: Random) -> None:
-    """`NaN`, `Infinity`, `-Infinity`, and a key that comes twice in one object, are `invalid_json` at "",
-    deep inside too."""
-    bench = Bench(student, chance)
-    numbers = [float("nan"), float("inf"), float("-inf")]
-    bench.no_json("NaN or Infinity", *(bench.raw({**bench.right, "ratio": number}) for number in numbers))
-    twice = bench.raw({"text": "x"})[:-1] + ", "
-    whole, inner = bench.raw(bench.right), bench.raw(bench.right["place"])
-    doubled = bench.raw({"house": 1})[:-1] + ", "
-    bench.bad("a text that says NaN", {**bench.right, "text": 'NaN, -Infinity and "a": 1, "a": 2'})
-    for number in numbers:
-        bench.no_json("NaN or Infinity", bench.raw({**bench.right, "tags": ["x", [number]]}))
-    item = bench.raw(bench.right["lines"][1])
-    bench.no_json("a key twice in an item of a list", whole.replace(item, doubled + item[1:]))
-    bench.no_json("a key twice, with equal values", whole[:-1] + ", " + whole[1:])
-    for value in (None, 0, "", False):
-        bench.no_json("a key twice", bench.raw({"text": value})[:-1] + ", " + whole[1:])
-    bench.no_json("a key twice", twice + whole[1:], whole.replace(inner, doubled + inner[1:]))
-
-
-@case(1, "Neither eval nor ast.literal_eval reads JSON: they read Python. A string may hold any marks.")
-def runs_nothing(student: Student, chance: Random) -> None:
-    """Python is not JSON: single quotes, `True`, `None`, a sum, a comment and a comma too many are
-    `invalid_json` at ""."""
-    bench = Bench(student, chance)
-    whole, number = bench.raw(bench.right), bench.right["whole"]
-    summed = bench.raw({**bench.right, "whole": "?"}).replace('"?"', f"{number - 1} + 1")
-    bench.bad("a text with Python in it", {**bench.right, "text": "it's True # None, 1 + 1 // x,} ,] ```"})
-    python = [
-        repr(bench.named(bench.right)),
-        f"dict({whole})",
-        summed,
-        whole + " # done",
-        "{,}",
-        whole[:-1] + ",}",
-    ]
-    bench.no_json("Python in place of JSON", *python)
-
-
-@case(2, "The pointer is that of the argument that is missing: /city, not the object.", public=True)
-def misses_required(student: Student, chance: Random) -> None:
-    """A required argument that is missing gives `invalid_arguments` at the pointer it would have; one that
-    is there as null is not missing but of the wrong type: the same code, the same pointer."""
-    bench = Bench(student, chance)
-    bench.bad("an optional argument is missing", bench.without("ratio"))
-    for role in ("text", "whole", "place"):
-        bench.bad("a required argument is missing", bench.without(role), f"/{role}")
-        bench.bad("null for a required argument", {**bench.right, role: None}, f"/{role}")
-    bench.bad("null for an optional argument", {**bench.right, "ratio": None}, "/ratio")
-
-
-@case(1, "Only where the schema says additionalProperties: false; the pointer names the extra.", public=True)
-def refuses_extras(student: Student, chance: Random) -> None:
-    """Where `additionalProperties` is false, an argument that the schema does not name gives
-    `invalid_arguments` at its pointer; where the schema does not say so, extras are fine."""
-    bench = Bench(student, chance)
-    more = {**bench.right, "extra": chance.randrange(9)}
-    bench.bad("an extra argument", more, "/extra")
-    del bench.schema["additionalProperties"]
-    bench.bad("an extra argument where extras are allowed", more)
-    bench.bad("a wrong value beside an extra argument", {**more, "text": 5}, "/text")
-
-
-@case(2, "Six names of types, and each takes its own kind only: nothing is converted.")
-def checks_types(student: Student, chance: Random) -> None:
-    """A value of another type than its schema's gives `invalid_arguments` at its pointer: "3" is no number,
-    1 is no boolean, a text is no list. An integer is a number. What is inside of it is not looked at."""
-    bench = Bench(student, chance)
-    for number in (0, -3, chance.randrange(1, 9)):
-        bench.bad("an integer for a number", {**bench.right, "ratio": number})
-    empty = {"text": "", "flag": False, "tags": [], "lines": [], "ratio": 0.0}
-    for role, value in empty.items():
-        bench.bad("an empty value of the right type", {**bench.right, role: value})
-    row, whole = bench.right["lines"][0], bench.right["whole"]
-    wrong: dict[str, list[Any]] = {
-        "text": [3, True, [], {"street": 1}],
-        "whole": [str(whole), "", [whole], whole + 0.5],
-        "ratio": ["0.5", "1", {}],
-        "flag": [1, 0, "true", []],
-        "tags": ["ab", {"0": "ab"}],
-        "place": ["x", [row], [], 1, list(row.items())],
-        "lines": [{}, row, {"0": row}, "ab"],
-    }
-    for role, value in [(role, value) for role, values in wrong.items() for value in values]:
-        bench.bad("a value of another type", {**bench.right, role: value}, f"/{role}")
-
-
-@case(1, "In Python, isinstance(True, int) holds. In JSON, true is no number.")
-def true_is_no_number(student: Student, chance: Random) -> None:
-    """`true` and `false` are neither integers nor numbers, and `2.0` is no integer."""
-    bench = Bench(student, chance)
-    bench.bad("a call with nothing wrong", bench.right)
-    bench.schema["properties"]["whole"] = {"type": "integer"}
-    bench.schema["properties"]["choice"] = {"type": "integer", "enum": [0, 1]}
-    bench.right["choice"] = 1
-    for truth in (True, False):
-        bench.bad("true or false for an integer", {**bench.right, "whole": truth}, "/whole")
-        bench.bad("true or false for an integer", {**bench.right, "choice": truth}, "/choice")
-        bench.bad("true or false for a number", {**bench.right, "ratio": truth}, "/ratio")
-    bench.bad("2.0 for a number", {**bench.right, "ratio": 2.0})
-    bench.bad("2.0 for an integer", {**bench.right, "whole": float(bench.right["whole"])}, "/whole")
-
-
-@case(1, "enum, letter by letter; minimum and maximum, whose bounds themselves are allowed.")
-def checks_choices_and_bounds(student: Student, chance: Random) -> None:
-    """A value that is not in its `enum`, or is outside of `minimum` and `maximum`, gives `invalid_arguments`
-    at its pointer; each choice and the bounds themselves are fine."""
-    bench = Bench(student, chance)
-    low, high, choices = bench.low, bench.low + 10, bench.choices
-    for number in (low, high):
-        bench.bad("a bound itself", {**bench.right, "whole": number})
-        outside = {**bench.right, "whole": number + (1 if number == high else -1)}
-        bench.bad("a number out of bounds", outside, "/whole")
-    for word in choices:
-        bench.bad("a choice of the enum", {**bench.right, "choice": word})
-    for word in (choices[0].upper(), choices[0][:-1], f" {choices[0]}", "".join(choices)):
-        bench.bad("a choice that is not in the enum", {**bench.right, "choice": word}, "/choice")
-    kinds = bench.schema["properties"]
-    kinds["whole"] = {"type": "integer", "enum": [low, high]}
-    kinds["ratio"] = {"type": "number", "minimum": -0.5, "maximum": 0}
-    for whole, ratio in ((low, 0.0), (high, -0.5)):
-        bench.bad("a number of the enum, and a bound", {**bench.right, "whole": whole, "ratio": ratio})
-    bench.right["whole"] = low
-    bench.bad("a number that is not in the enum", {**bench.right, "ratio": 0, "whole": low + 1}, "/whole")
-    bench.bad("a number out of bounds", {**bench.right, "ratio": 0.25}, "/ratio")
-    kinds["ratio"] = {"type": "number", "minimum": 0}
-    right = {**bench.right, "ratio": 0.0}
-    bench.bad("a bound of 0", right)
-    bench.bad("a number below 0", {**right, "ratio": -0.25}, "/ratio")
-
-
-@case(2, "Call your checker again for each property and each item, with a longer pointer.")
-def looks_inside(student: Student, chance: Random) -> None:
-    """Objects in objects and items of lists are checked by the same rules; pointers count items from 0."""
-    bench = Bench(student, chance)
-    right, row = bench.right, 1  # neither first nor last, or equal work would get unequal points
-    bench.bad("a call with nothing wrong", right)
-    wrong = {**right["place"], "house": "eight"}
-    for value, at in ((wrong, "/house"), ([], "")):
-        items = [*right["lines"][:row], value, *right["lines"][row + 1 :]]
-        bench.bad("a problem in an object", {**right, "place": value}, f"/place{at}")
-        bench.bad("a problem in an item of a list", {**right, "lines": items}, f"/lines/{row}{at}")
-    for item in (5, None):
-        tags = [*right["tags"][:row], item, *right["tags"][row + 1 :]]
-        bench.bad("an item of another type", {**right, "tags": tags}, f"/tags/{row}")
-    bench.bad("the last of many items is of another type", {**right, "tags": ["x"] * 30 + [5]}, "/tags/30")
-    bench.schema["properties"]["tags"] = {
-        "type": "array",
-        "items": {"type": "array", "items": {"type": "integer"}},
-    }
-    bench.bad("lists in a list", {**right, "tags": [[], [row, 8]]})
-    bench.bad("a problem in a list in a list", {**right, "tags": [[], [row, "eight"]]}, "/tags/1/1")
-    nested: dict[str, Any] = {"type": "integer"}
-    for _ in range(12):
-        nested = {"type": "array", "items": nested}
-    bench.schema["properties"]["tags"] = nested
-    bench.bad(
-        "a problem in twelve lists",
-        {**right, "tags": json.loads("[" * 12 + '"x"' + "]" * 12)},
-        "/tags" + "/0" * 12,
-    )
-    bench.schema["properties"]["place"] = {
-        "type": "object",
-        "properties": {
-            "place": {"type": "object", "properties": {"lines": bench.schema["properties"]["lines"]}}
-        },
-    }
-    deep: dict[str, Any] = {**bench.without("tags"), "place": {"place": {"lines": [right["place"]]}}}
-    bench.bad("an object in an object", deep)
-    deep["place"]["place"]["lines"].append(wrong)
-    bench.bad("a problem deep inside", deep, "/place/place/lines/1/house")
-
-
-@case(1, "Let one function check a value, and call it for what is inside: each rule counts there too.")
-def all_rules_hold_inside(student: Student, chance: Random) -> None:
-    """`required`, `additionalProperties`, `enum`, `minimum` and `maximum` hold for items of lists and inside
-    of objects as well."""
-    bench = Bench(student, chance)
-    kinds = {
-        "house": {"type": "number", "minimum": 2.5, "maximum": 4.5},
-        "street": {"type": "string", "enum": bench.choices},
-        "whole": {"type": "integer", "minimum": 1, "enum": [0, 1, 2]},
-    }
-    inner = {**_PLACE, "properties": kinds, "required": ["street"]}
-    right = {"house": 4.5, "street": bench.choices[1], "whole": 1}
-    wrong: list[dict[str, Any]] = [{"house": 3}, {**right, "extra": 1}, {**right, "text": "x"}]
-    wrong += [{**right, key: value} for key, value in (("house", 2), ("house", 5), ("street", "none"))]
-    wrong += [{**right, "whole": 0}, {**right, "whole": 3}]
-    outer = {"place": inner, "lines": {"type": "array", "items": inner}, "text": {"type": "string"}}
-    outer["tags"], outer["choice"] = ({"type": "array", "items": kinds[name]} for name in ("house", "street"))
-    whole = {"type": "object", "properties": outer}
-    bench.registry = {bench.tool: whole, bench.lenient: inner}
-    bench.bad("values in bounds and choices, inside", {"place": right, "lines": [right, right], "text": "x"})
-    of_enum = bench.found({"choice": [bench.choices[0], "none"]})
-    if bool(of_enum) != bool(bench.found({**right, "street": "none"}, bench.lenient)):
-        raise Wrong("a text in a list is not held to the same enum as one outside of it")
-    for values in wrong:
-        alone = bench.found(values, bench.lenient)
-        if values == wrong[0] and not alone:
-            raise Wrong("a missing argument was let through")
-        for role, at, value in (("place", "", values), ("lines", "/1", [right, values])):
-            wanted = {(code, _steps(f"{bench.names[role]}{at}/{pointer}")) for code, pointer in alone}
-            if {(code, _steps(pointer)) for code, pointer in bench.found({role: value})} != wanted:
-                raise Wrong("what is wrong inside of an object or a list is not what it is outside of it")
-        in_list = {"tags": [3, values.get("house", 3)]}
-        if (
-            values.keys() == right.keys()
-            and values["house"] != 4.5
-            and bool(alone) != bool(bench.found(in_list))
-        ):
-            raise Wrong("a number in a list is not held to the same bounds as one outside of it")
-
-
-@case(1, "Only `type` is always there: ask for the other keywords with get().")
-def takes_any_schema(student: Student, chance: Random) -> None:
-    """Keywords other than `type` may be left out; and an argument may have any name, such as `type`, `items`
-    or `required`."""
-    bench = Bench(student, chance)
-    kinds, right = bench.schema["properties"], bench.right
-    kinds["tags"], kinds["place"] = {"type": "array"}, {"type": "object"}
-    bench.bad("a list of anything, and any object", {**right, "tags": [1, "x", None], "place": {"x": [1]}})
-    bench.bad("a text for a list of anything", {**right, "tags": "x"}, "/tags")
-    kinds["place"] = {"type": "object", "additionalProperties": False}
-    bench.bad("no arguments where none are", {**right, "place": {}})
-    names = ("type", "items", "required", "properties", "enum", "minimum", "additionalProperties")
-    bench.schema["properties"] = {name: {"type": "integer"} for name in names}
-    bench.schema["required"] = ["type", "items"]
-    fine = dict.fromkeys(names, 1)
-    bench.bad("arguments with the names of keywords", fine)
-    for name in names:
-        bench.bad("one of them of another type", {**fine, name: "x"}, f"/{name}")
-    bench.schema.pop("properties")
-    bench.schema["required"] = []
-    bench.bad("no arguments, where there are none", {})
-
-
-@case(2, "Collect problems in a list; do not return at the first one.")
-def finds_all(student: Student, chance: Random) -> None:
-    """All problems of a call are reported at once, in any order."""
-    bench = Bench(student, chance)
-    bench.bad("a call with nothing wrong", bench.right)
-    lines = [{"street": 7, "house": "eight"}, 5, {}]
-    bad = {"whole": bench.low - 1, "choice": "none", "flag": 1, "extra": 1, "more": [1], "ratio": "x"}
-    each = [bench.found(bench.without(role)) for role in ("text", "place")]
-    for role, value in {**bad, "tags": [1, "x", 2], "lines": lines}.items():
-        each.append(bench.found({**bench.right, role: value}))
-    all_bad = {**bench.without("text"), **bad, "tags": [1, "x", 2], "lines": lines}
-    del all_bad["place"]
-    if sum(map(bool, each)) < 4:
-        raise Wrong("calls with one problem were let through")
-    if bench.found(all_bad) != set().union(*each):
-        raise Wrong("a call with many problems: not all of them were reported that are reported one by one")
-    bench.bad("two values of another type", {**bench.right, "text": 5, "place": 7}, "/text", "/place")
-    tags = {**bench.right, "tags": [1, "x", 2]}
-    if len(bench.found({**bench.right, "tags": [1, "x", "y"]})) == 1 == len(bench.found(tags)):
-        raise Wrong("two items of a list are wrong: one of them was not reported")
-
-
-@case(2, "A slash before each step, and nothing else: /guests/0/age.", public=True)
-def writes_json_pointers(student: Student, chance: Random) -> None:
-    """A pointer is written as a JSON Pointer: `/` and the name or the number for each step, such as
-    `/nights` and `/guests/0/age`."""
-    bench = Bench(student, chance)
-    bench.bad("a call with nothing wrong", bench.right, exact=True)
-    wrong = {**bench.right["place"], "house": "eight"}
-    bench.bad("a value of another type", {**bench.right, "text": 8}, "/text", exact=True)
-    for arguments, at in (
-        ({"place": wrong}, "/place/house"),
-        ({"lines": [bench.right["place"], wrong]}, "/lines/1/house"),
-        ({"tags": [*["x"] * 11, 8]}, "/tags/11"),
-    ):
-        changed = {**bench.right, **arguments}
-        if bench.found(changed):  # to look inside at all is another case
-            bench.bad("a value of another type inside", changed, at, exact=True)
-
-
-@case(1, "In a JSON Pointer, ~ is written ~0 and then / is written ~1.")
-def escapes_pointers(student: Student, chance: Random) -> None:
-    """In a pointer, `~` in a name is written `~0` and `/` is written `~1`."""
-    plain, names = Bench(student, chance), {}
-    for role, odd in zip(
-        _ROLES, ["~/", "/~1", "~1/", "/x~", "~0", "//", "~~", "~01", "/", "~", "x~1"], strict=True
-    ):
-        names[role] = plain.names[role][:2] + odd + plain.names[role][2:]
-    place = {**plain.right["place"], "house": "eight"}
-    calls = [{**plain.right, "text": 8}, {**plain.right, "place": place}, plain.without("text")]
-    calls += [{**plain.right, "extra": 1}, {**plain.right, "lines": [place]}]
-    usual = [plain.found(arguments) for arguments in (*calls, plain.right)]
-    written = {plain.names[role]: name.replace("~", "~0").replace("/", "~1") for role, name in names.items()}
-    shape = re.compile("|".join(written))
-    plain.names = names
-    for arguments, pairs in zip((*calls, plain.right), usual, strict=True):
-        wanted = {(code, shape.sub(lambda name: written[name[0]], at)) for code, at in pairs}
-        if plain.found(arguments) != wanted:
-            raise Wrong("names with / and ~: something else was reported than with plain names")
-    if not usual[0] or usual[-1]:
-        raise Wrong("a right call was refused, or a wrong one let through")
-
-
-@case(1, "json.loads also raises RecursionError, and ValueError for a number that is too long.")
-def survives(student: Student, chance: Random) -> None:
-    """100,000 opened brackets, or a number of 5,000 digits, are `invalid_json` at "" and raise nothing."""
-    bench = Bench(student, chance)
-    head, _, tail = bench.raw({**bench.right, "ratio": "?"}).partition('"?"')
-    digits = str(chance.randrange(1, 10)) * 5_000
-    bench.no_json("a number of 5,000 digits", head + digits + tail)
-    bench.no_json("a number of 5,000 digits", "-" + digits)
-    bench.bad("a text of 5,000 digits and brackets", {**bench.right, "text": digits + "[" * 5_000})
-    for text in ("[" * 100_000, '{"a":' * 100_000, head + "[" * 100_000):
-        bench.no_json("100,000 opened brackets", text)
-
-
-@case(1, "Do not pop from a schema, and do not write defaults into the call.")
-def changes_nothing(student: Student, chance: Random) -> None:
-    """`validate` judges and changes nothing: the call and the registry are afterwards as they were."""
-    bench = Bench(student, chance)
-    place = {**bench.right["place"], "house": "eight"}
-    bad = {**bench.without("whole"), "choice": "none", "extra": 1, "place": place, "lines": [place, {}]}
-    some = {role: bench.right[role] for role in ("text", "whole", "place")}
-    bench.bad("a call with nothing wrong", bench.right)
-    calls = [(bench.tool, bench.right), (bench.tool, some), (bench.lenient, some), (bench.tool, bad)]
-    raws = [(tool, f" {bench.raw(arguments)}\n") for tool, arguments in calls]
-    for tool, raw in (*raws, (bench.lenient, "")):
-        call, registry = bench.call(tool, raw), bench.named(bench.registry)
-        answer = student.call("validate", call, registry)
-        if raw == raws[-1][1] and not _pairs(answer.value):
-            raise Wrong("a right call was refused, or a wrong one let through")
-        if answer.args != [call, registry]:
-            raise Wrong("the call or the registry was changed")
-
-
-@case(1, "Go through the small print with schemas of your own: each rule, at its edges, and two at once.")
-def whatever_the_call(student: Student, chance: Random) -> None:
-    """Whatever the schema and the call, just the problems are reported that the task names."""
-    shapes, name = Random("l2"), chance.choice(_VERBS)  # equal shapes for all, so equal points
-    for _ in range(300):
-        schema = _drawn_schema(shapes, 3)
-        value = _drawn_value(shapes, schema, shapes.choice([0, 0.1, 0.2, 0.4]))
-        if not isinstance(value, dict):
-            continue
-        wanted = {("invalid_arguments", at) for at in _wrong_in(value, schema)}
-        call = {
-            "id": "call_1",
+def _calls(chance: Random, ids: list[str], text: str | None = None, words: int = 0) -> Unit:
+    """A reply with a call for each id, and their results."""
+    asked = [
+        {
+            "id": id,
             "type": "function",
-            "function": {"name": name, "arguments": json.dumps(value)},
+            "function": {"name": chance.choice(WORDS), "arguments": json.dumps({"of": _text(chance, 2)})},
         }
-        found = _pairs(student.call("validate", call, {name: schema}).value)
-        if found != wanted:
-            how = "more" if found > wanted else "less" if found < wanted else "something else"
-            raise Wrong(f"of some schema and call, {how} was reported than is wrong")
+        for id in ids
+    ]
+    results = [
+        {"role": "tool", "tool_call_id": id, "content": _text(chance, words or 3 + 4 * number)}
+        for number, id in enumerate(ids)
+    ]
+    return [{"role": "assistant", "content": text, "tool_calls": asked}, *results]
 
 
-def _drawn_schema(shapes: Random, depth: int) -> dict[str, Any]:
-    kinds = ["object"] if depth == 3 else ["string", "integer", "number", "boolean", "array", "object"]
-    schema: dict[str, Any] = {"type": shapes.choice(kinds[: None if depth else 4])}
-    if schema["type"] == "object":
-        names = shapes.sample(["a", "b", "a/b", "~1", "type", "items", "", "0"], shapes.randrange(1, 5))
-        schema["required"] = [name for name in names if shapes.random() < 0.5]
-        schema["properties"] = {name: _drawn_schema(shapes, depth - 1) for name in names}
-        schema["additionalProperties"] = False
-    elif schema["type"] == "array":
-        schema["items"] = _drawn_schema(shapes, depth - 1)
-    elif schema["type"] in ("integer", "number"):
-        low = shapes.choice([-1, 0, 1])
-        schema.update(minimum=low, maximum=low + shapes.randrange(3), enum=[low, low + 1, low + 2])
-    elif schema["type"] == "string":
-        schema["enum"] = ["x", "", "3"]
-    return {key: item for key, item in schema.items() if key == "type" or shapes.random() < 0.6}
+def _id(chance: Random) -> str:
+    return f"call_{chance.getrandbits(40):010x}"
 
 
-def _drawn_value(shapes: Random, schema: dict[str, Any], odd: float) -> Any:
-    """A value that meets a schema, but that with this chance something in it is another one, or missing."""
-    if shapes.random() < odd:
-        return shapes.choice(
-            [None, True, 0, 1, -2, -2.5, 7, 9.5, "", "x", "3", "none", [], [1], {}, {"a": 1}]
-        )
-    if schema["type"] == "object":
-        drawn = schema.get("properties", {}).items()
-        value = {name: _drawn_value(shapes, inner, odd) for name, inner in drawn if shapes.random() > odd}
-        return {**value, "more": 1} if shapes.random() < odd else value
-    if schema["type"] == "array":
-        items = schema.get("items", {"type": "boolean"})
-        return [_drawn_value(shapes, items, odd) for _ in range(shapes.randrange(4))]
-    low = schema.get("minimum", schema.get("maximum", schema.get("enum", [0])[0]))
-    return {"string": "x", "boolean": False, "integer": low, "number": low}[schema["type"]]
+def _talk(chance: Random, rounds: int, after: int = 1, calls: int = 1) -> list[Unit]:
+    """A system prompt and rounds of question, calls, answer; the last has `after` replies with calls only."""
+    units: list[Unit] = [[_says(chance, "system")]]
+    for _ in range(rounds):
+        units.append([_says(chance, "user")])
+        units.append(_calls(chance, [_id(chance) for _ in range(calls)]))
+        units.append([_says(chance, "assistant")])
+    units.append([_says(chance, "user")])
+    return [*units, *(_calls(chance, [_id(chance) for _ in range(calls)]) for _ in range(after))]
 
 
-def _wrong_in(value: Any, schema: dict[str, Any], at: str = "") -> Iterator[str]:
-    """The pointers of all that is wrong with a value."""
-    kinds = {
-        "string": (str,),
-        "integer": (int,),
-        "number": (int, float),
-        "boolean": (bool,),
-        "array": (list,),
-    }
-    if type(value) not in kinds.get(schema["type"], (dict,)):
-        yield at
+def _flat(units: list[Unit]) -> list[Message]:
+    return [message for unit in units for message in unit]
+
+
+def _keeps(units: list[Unit], budget: int, sizes: Sizes) -> list[Message]:
+    """The one right answer: system messages, the last question, and the newest units that fit with them."""
+    questions = [number for number, unit in enumerate(units) if unit[0]["role"] == "user"]
+    kept = {number for number, unit in enumerate(units) if unit[0]["role"] in PINNED} | set(questions[-1:])
+    left = budget - sum(sizes.total(units[number]) for number in kept)
+    for number in reversed(range(len(units))):
+        if number in kept:
+            continue
+        left -= sizes.total(units[number])
+        if left < 0:
+            break
+        kept.add(number)
+    return _flat([units[number] for number in sorted(kept)])
+
+
+def _condensed(
+    student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
+) -> list[Message]:
+    """The messages that the student keeps of a conversation, and, if `added`, a text that was added."""
+    given = _flat(units)
+    came = student.call("condense", given, budget, Callback(sizes.of, "tokens_of")).value
+    if not isinstance(came, list) or not all(isinstance(message, dict) for message in came):
+        raise Wrong("what `condense` returned is not a list of messages", walk=given)
+    known = {canonical(message) for message in given}
+    return [message for message in came if added or canonical(message) in known or _of_calls(message)]
+
+
+def _of_calls(message: Message) -> bool:
+    return message.get("role") == "tool" or bool(message.get("tool_calls"))
+
+
+def _shorter(
+    student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
+) -> list[Message]:
+    """As `_condensed`, for a conversation that is too long. It may be a little too long afterwards, too."""
+    came = _condensed(student, units, budget, sizes, added)
+    if not came:
+        raise Wrong("nothing was kept", walk=_flat(units))
+    if len(came) >= len(_flat(units)):
+        least = sizes.total(_keeps(units, 0, sizes))
+        if len(_condensed(student, units, least, sizes, added)) >= len(_flat(units)):
+            raise Wrong("a conversation that is over the budget came back no shorter", walk=_flat(units))
+    return came
+
+
+def _exactly(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> None:
+    """The one right answer, or what is wrong with the one that came."""
+    came, wanted = _condensed(student, units, budget, sizes, added=True), _keeps(units, budget, sizes)
+    if canonical(came) == canonical(wanted):
         return
-    if value not in schema.get("enum", [value]):
-        yield at
-    if type(value) in (int, float) and not schema.get("minimum", value) <= value <= schema.get(
-        "maximum", value
+    known = {canonical(message) for message in _flat(units)}
+    if any(canonical(message) not in known for message in came):
+        raise Wrong("a message came back that is none of the conversation's", walk=came)
+    if _torn(came):
+        raise Wrong("a call stands without its result, or a result without its call", walk=came)
+    if len(came) == len(wanted):
+        raise Wrong("other messages were kept than the task says, or in another order", walk=came)
+    raise Wrong(
+        f"{'more' if len(came) > len(wanted) else 'fewer'} messages were kept than the task says", walk=came
+    )
+
+
+def _budgets(units: list[Unit], sizes: Sizes, every: int = 3) -> list[int]:
+    """Budgets at which some units have to go: what must stay fits, and so does a plain cut before each third
+    message, one of every kind. None is drawn, or equal work would get unequal points."""
+    must = sizes.total(_keeps(units, 0, sizes))
+    messages = _flat(units)
+    cuts = {must + sizes.total(messages[number:]) for number in range(1, len(messages) + 1, every)}
+    return sorted(cut for cut in cuts if cut < sizes.total(messages))
+
+
+def _kept_alike(student: Student, plain: list[Unit], odd: list[Unit], every: int = 2) -> None:
+    """Of two conversations that differ in something that does not matter, the same messages are kept.
+
+    What else is wrong with the student's code is wrong with both, and the business of other cases.
+    """
+    one, other, sizes = _flat(plain), _flat(odd), Sizes()
+    alike = Sizes(known={canonical(b): sizes.of(a) for a, b in zip(one, other, strict=True)})
+    pairs = {canonical(a): canonical(b) for a, b in zip(one, other, strict=True)}
+    for budget in _budgets(plain, sizes, every=every):
+        wanted = [_shown(pairs, message) for message in _shorter(student, plain, budget, sizes)]
+        came = _shorter(student, odd, budget, alike)
+        if [_shown({text: text for text in pairs.values()}, message) for message in came] != wanted:
+            raise Wrong("other messages were kept than of the same conversation without this", walk=came)
+
+
+def _shown(texts: dict[str, str], message: Message) -> str:
+    return texts.get(canonical(message), str(message.get("role")))
+
+
+def _keeps_some(student: Student, units: list[Unit]) -> None:
+    """A good part of a conversation is kept if the budget is large, by any estimate."""
+    came = _condensed(student, units, 10**9, Sizes())
+    if len(came) < len(_flat(units)) // 4:
+        raise Wrong("of a conversation that fits, nearly nothing came back", walk=came)
+
+
+def _within_units(units: list[Unit], sizes: Sizes) -> list[int]:
+    """Budgets at which a cut by size alone falls between a call and a result, after the last question."""
+    must = sizes.total(_keeps(units, 0, sizes))
+    newest = _flat(units[-2:])
+    cuts = [number for number, message in enumerate(newest) if message["role"] == "tool"]
+    return [must + sizes.total(newest[number:]) for number in cuts]
+
+
+def _torn(messages: list[Message]) -> bool:
+    """Whether the calls of a message are not answered right after it, or a result stands alone."""
+    waiting: list[Any] = []
+    for message in messages:
+        if message.get("role") == "tool":
+            if not waiting or message.get("tool_call_id") != waiting.pop(0):
+                return True
+            continue
+        if waiting:
+            return True
+        calls = message.get("tool_calls")
+        waiting = (
+            [call.get("id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+        )
+    return bool(waiting)
+
+
+@case(points=2, hint="Add up `tokens_of(message)` over all that you return.", public=True)
+def stays_within_the_budget(student: Student, chance: Random) -> None:
+    """What comes back of a conversation that is too long is within the budget, and not empty."""
+    units, sizes = _talk(chance, 3, after=0), Sizes()
+    for budget in _budgets(units, sizes):
+        came = _shorter(student, units, budget, sizes)
+        if any(not isinstance(message.get("role"), str) for message in came) or sizes.total(came) > budget:
+            raise Wrong("what came back is over the budget", walk=came)
+
+
+@case(points=1, hint="Set the system messages aside before you count back from the end.", public=True)
+def keeps_the_system_prompt(student: Student, chance: Random) -> None:
+    """The system prompt stays, at its place, however old it is."""
+    units, sizes = _talk(chance, 3), Sizes()
+    for budget in _budgets(units, sizes):
+        came = _shorter(student, units, budget, sizes)
+        if canonical(came[0]) != canonical(units[0][0]):
+            raise Wrong("the system prompt is not the first message any more", walk=came)
+
+
+@case(points=2, hint="In a long chain of calls the question is far from the end. It stays.", public=True)
+def keeps_the_question(student: Student, chance: Random) -> None:
+    """The last message of the user stays, also when many calls came after it."""
+    units, sizes = _talk(chance, 2, after=5), Sizes()
+    question = next(unit for unit in reversed(units) if unit[0]["role"] == "user")
+    for budget in _within_units(units, sizes):
+        came = _shorter(student, units, budget, sizes)
+        if not any(canonical(message) == canonical(question[0]) for message in came):
+            raise Wrong("what the user asked last is gone", walk=came)
+
+
+@case(points=3, hint="Group first: a reply with calls and its `tool` messages are one unit.", public=True)
+def calls_and_results_together(student: Student, chance: Random) -> None:
+    """A reply with calls and all of its results stay together or go together, whatever the budget."""
+    units, sizes = _talk(chance, 1, after=2, calls=6), Sizes()
+    _keeps_some(student, units)
+    for budget in _within_units(units, sizes):
+        came = _shorter(student, units, budget, sizes)
+        if _torn(came):
+            raise Wrong("a call stands without its result, or a result without its call", walk=came)
+
+
+@case(points=2, hint="Leave out whole messages. Never shorten, rewrite, reorder or add one.", public=True)
+def messages_stay_as_they_were(student: Student, chance: Random) -> None:
+    """What is kept stays as it was: the same messages, in the same order, each once, arguments untouched."""
+    units, sizes = _talk(chance, 2, after=2, calls=2), Sizes()
+    units[-1][-1]["content"] = _text(chance, 2_000)
+    for call, written in zip(
+        units[-1][0]["tool_calls"], ('{"of":"\\u00e9",  "n": 1.50}', '{"of": '), strict=True
     ):
-        yield at
-    for number, item in enumerate(value if isinstance(value, list) and "items" in schema else ()):
-        yield from _wrong_in(item, schema["items"], f"{at}/{number}")
-    if isinstance(value, dict):
-        inner, closed = schema.get("properties", {}), schema.get("additionalProperties") is False
-        for name in {*value, *schema.get("required", ())}:
-            below = f"{at}/{name.replace('~', '~0').replace('/', '~1')}"
-            if name not in value or (closed and name not in inner):
-                yield below
-            elif name in inner:
-                yield from _wrong_in(value[name], inner[name], below)
+        call["function"]["arguments"] = written
+    _keeps_some(student, units)
+    for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
+        came = [canonical(message) for message in _shorter(student, units, budget, sizes, added=True)]
+        left = map(canonical, _flat(units))
+        if not all(message in left for message in came):
+            walk = [json.loads(message) for message in came]
+            raise Wrong("a message was changed, added, repeated or moved", walk=walk)
+
+
+@case(points=2, hint="Stop only when the next older unit does not fit. Budget reached exactly is within it.")
+def no_more_goes_than_must(student: Student, chance: Random) -> None:
+    """As much is kept as fits. A conversation that fits exactly comes back whole; one token less, and the
+    oldest unit goes, and no more."""
+    units, sizes = _talk(chance, 3), Sizes()
+    whole = sizes.total(_flat(units))
+    waiting = [*units, _calls(chance, [_id(chance)])[:1]]
+    for some in (units, units[1:], units[3:], waiting, _talk(chance, 20)):
+        for budget in (sizes.total(_flat(some)), 100 * whole):
+            if len(_condensed(student, some, budget, sizes)) != len(_flat(some)):
+                raise Wrong("of a conversation that fits, less or more came back", walk=_flat(some))
+    last = [unit for unit in units if unit[0]["role"] == "user"][-1]
+    for budget in (whole - 1, *_budgets(units, sizes)):
+        came = _shorter(student, units, budget, sizes)
+        kept = {canonical(message) for message in came}
+        if not kept <= {canonical(message) for message in _flat(units)}:
+            continue  # changed messages are the business of another case
+        gone = [unit for unit in units if not any(canonical(message) in kept for message in unit)]
+        free = [unit for unit in gone if unit[0]["role"] not in PINNED and unit is not last]
+        if free and sizes.total(_flat([free[-1]])) <= budget - sum(map(sizes.of, came)):
+            raise Wrong("a unit was left out for which there was room", walk=came)
+
+
+@case(points=2, hint="Go back from the newest unit and stop at the first that does not fit; do not skip it.")
+def oldest_go_first(student: Student, chance: Random) -> None:
+    """The oldest units go first: where one does not fit, nothing older is kept, however small it is."""
+    small = [[_says(chance, "assistant", 1)], _calls(chance, [_id(chance)], words=1)]
+    large = _calls(chance, [_id(chance) for _ in range(6)])
+    units = [[_says(chance, "system")], *small, large, [_says(chance, "assistant", 1)], *_talk(chance, 0)[1:]]
+    sizes = Sizes()
+    whole = sizes.total(_flat(units))
+    _keeps_some(student, units)
+    most = [canonical(message) for message in _shorter(student, units, whole - 1, sizes)]
+    came = _shorter(student, units, whole - sizes.total(large) + chance.randrange(4), sizes)
+    kept = {canonical(message) for message in came}
+    # Who never keeps the large unit as a whole has another mistake.
+    never = any(canonical(message) not in most for message in large)
+    gone = any(canonical(message) not in kept for message in large)
+    if gone and not never and any(canonical(message) in kept for message in _flat(small)):
+        raise Wrong("something is kept that is older than a unit that is not", walk=came)
+
+
+@case(
+    points=1, hint="Ids repeat: a result belongs to the reply that it follows, not to any reply with its id."
+)
+def ids_repeat(student: Student, chance: Random) -> None:
+    """Calls of different replies may have the same id: the results of a reply are the ones that follow it. A
+    question that was asked before, word by word, is another message."""
+    question, other = _says(chance, "user"), _says(chance, "user")
+    chain = [
+        _calls(chance, [f"call_{number}", f"call_{number + 4}"][: 1 + number % 2]) for number in range(5)
+    ]
+    again = json.loads(re.sub(r"call_[1-9]", lambda id: f"call_{id[0] > 'call_4':d}", json.dumps(chain)))
+    plain = [[_says(chance, "system")], *_talk(chance, 1)[1:3], [other], *chain[:3], [question], *chain[3:]]
+    _kept_alike(student, plain, [*plain[:3], [dict(question)], *again[:3], [question], *again[3:]])
+
+
+@case(
+    points=1,
+    hint="`assistant` with calls begins a unit; it may have text too. `tool_calls: null` begins none.",
+)
+def text_beside_calls(student: Student, chance: Random) -> None:
+    """A reply with text and calls is a reply with calls; one whose `tool_calls` is null or [] is not."""
+    plain: list[Unit] = [[_says(chance, "system")]]
+    odd = list(plain)
+    either: list[Any] = [None, [], None, []]
+    for nothing in either:
+        calls, answer = _calls(chance, [_id(chance), _id(chance)]), _says(chance, "assistant")
+        question = [_says(chance, "user")]
+        plain += [calls, [answer], question]
+        odd += [
+            [{**calls[0], "content": _text(chance)}, *calls[1:]],
+            [{**answer, "tool_calls": nothing}],
+            question,
+        ]
+    _kept_alike(student, plain, odd, every=1)
+
+
+@case(points=1, hint="What must stay, stays, even over the budget; nothing else does.")
+def too_small_a_budget(student: Student, chance: Random) -> None:
+    """If the system messages and the last question alone are over the budget, just these come back."""
+    units, sizes = _talk(chance, 2, after=2), Sizes()
+    must = _keeps(units, 0, sizes)
+    known = {canonical(message) for message in must}
+    whole = _shorter(student, units, sizes.total(must) + sizes.total(units[-1]), sizes)
+    wanted = [each for message in whole if (each := canonical(message)) in known]
+    if not wanted:
+        return  # whoever loses them all fails the cases about each of them
+    for budget in range(sizes.total(must) + 1):
+        came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
+        if came != wanted:
+            walk = [json.loads(message) for message in came]
+            raise Wrong(
+                "with a budget too small, other messages came back than those that must stay", walk=walk
+            )
+
+
+@case(points=1, hint="Go by the role, not by the position: `system` and `developer`. None of them is a stop.")
+def every_system_message(student: Student, chance: Random) -> None:
+    """All messages with role `system` or `developer` stay, in the middle of a conversation too, and what is
+    older than they are is kept as else."""
+    first, *rest = _talk(chance, 3)
+    inserted = [[_says(chance, "developer")], [_says(chance, "system")]]
+    units, sizes = [first, *rest[:3], inserted[0], *rest[3:9], inserted[1], *rest[9:]], Sizes()
+    if first[0] not in _shorter(student, [first, *rest], sizes.total(_flat(rest)), sizes):
+        return  # whoever loses the only one fails the case about it
+    for budget in _budgets(units, sizes, every=1):
+        came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
+        if any(canonical(unit[0]) not in came for unit in inserted):
+            raise Wrong("a message with role system or developer is gone", walk=[json.loads(m) for m in came])
+        else_kept = _shorter(student, [first, *inserted, *rest], budget, sizes)
+        if sorted(came) != sorted(map(canonical, else_kept)):
+            raise Wrong("other messages were kept than if the system messages were all at the beginning")
+
+
+@case(points=1, hint="Do not estimate: models count differently. Ask `tokens_of` about every message.")
+def sizes_are_asked_for(student: Student, chance: Random) -> None:
+    """Sizes are what `tokens_of` says, however it counts."""
+    units = [*_talk(chance, 3), _calls(chance, [_id(chance)])]
+    ask, result = map(canonical, units[-1])
+    for budget in _budgets(units, Sizes())[2:]:
+        wanted = _shorter(student, units, budget, Sizes())
+        for small in (5, 95):  # of 100 that the newest unit has
+            sizes = Sizes(50, known={ask: small, result: 100 - small})
+            if canonical(came := _shorter(student, units, 50 * budget, sizes)) != canonical(wanted):
+                raise Wrong("what is kept is not what fits, by what `tokens_of` said", walk=came)
+    said, found = _says(chance, "assistant"), []
+    for heavy in (said, {**said, "name": "ada"}):
+        named = [*units[:-1], [heavy], units[-1]]
+        found.append(len(_shorter(student, named, 50, Sizes(known={canonical(heavy): 100}))))
+    if found[0] != found[1]:
+        raise Wrong("`tokens_of` was not asked about the message as it is", walk=[heavy])
+    must = _keeps(units, 0, Sizes())
+    nothing = Sizes(known={canonical(message): 0 for message in _flat(units) if message not in must})
+    for budget, alike, kept in ((len(must), 10**9, _flat(units)), (len(must) - 1, len(must), must)):
+        came, usual = (_condensed(student, units, *each) for each in ((budget, nothing), (alike, Sizes())))
+        if usual == kept and came != kept:  # else there is another mistake
+            raise Wrong("of messages without any token, others were kept than the rules say", walk=came)
+
+
+@case(points=1, hint="Build a list of your own; `pop` and `remove` change the caller's.")
+def callers_list_stays(student: Student, chance: Random) -> None:
+    """The list that the caller gave is afterwards as it was before."""
+    units, sizes = _talk(chance, 3), Sizes()
+    given = _flat(units)
+    for budget in _budgets(units, sizes):
+        _shorter(student, units, budget, sizes)
+        answer = student.call("condense", given, budget, Callback(sizes.of, "tokens_of"))
+        if canonical(answer.args[:1]) != canonical([given]):
+            raise Wrong("the caller's own list of messages was changed", walk=given)
+
+
+@case(points=1, hint="Go by the role only: content may be empty, null or a list, and keys may be new to you.")
+def messages_of_every_kind(student: Student, chance: Random) -> None:
+    """What a message holds does not matter: empty text, null, none at all, a list of parts, new keys;
+    a question without text is the user's last message too."""
+    plain: list[Unit] = [[_says(chance, "system")]]
+    odd = list(plain)
+    parts = [{"type": "text", "text": _text(chance)}]
+    for content in ("", None, parts, f"  {_text(chance)}\n"):
+        said = [_says(chance, role) for role in ("user", "assistant", "user")]
+        calls = _calls(chance, [_id(chance)])
+        silent = [{key: value for key, value in calls[0].items() if key != "content"}, *calls[1:]]
+        plain += [[message] for message in said] + [calls]
+        kinds: list[Message] = [
+            {},
+            {"content": content, "refusal": None},
+            {"content": content, "name": "ada"},
+        ]
+        odd += [[{**message, **kind}] for message, kind in zip(said, kinds, strict=True)] + [silent]
+        _kept_alike(student, plain, odd)
+
+
+@case(points=1, hint="Read rules 1 to 3 again and play small conversations by hand: each rule, at its edges.")
+def whatever_the_conversation(student: Student, chance: Random) -> None:
+    """Of any conversation, at any budget, just those messages come back that the three rules name."""
+    for kind in ("user", "assistant"):
+        parted = [[_says(chance, "assistant", 1)], [_says(chance, kind)], [_says(chance, "user", 1)]]
+        sizes = Sizes(0, 1)
+        _exactly(student, parted, sizes.total([*parted[0], *parted[2]]), sizes)
+    shapes = Random("l4")  # any seed, the same for all: equal work, equal points
+    for _ in range(40):
+        units: list[Unit] = []
+        for kind in shapes.choices([*LENGTHS, "calls", "calls"], k=shapes.randrange(9)):
+            ids = shapes.choices(["call_0", "call_1", "call_2"], k=shapes.randrange(1, 4))
+            more = (
+                shapes.choice([{}, {"tool_calls": None}, {"tool_calls": []}]) if kind == "assistant" else {}
+            )
+            text = _text(chance, shapes.randrange(1, 9)) if shapes.random() < 0.5 else None
+            made = _calls(chance, ids, text) if kind == "calls" else [{**_says(chance, kind), **more}]
+            units.append(made)
+        units.insert(shapes.randrange(len(units) + 1), [_says(chance, "user")])
+        sizes = Sizes(*shapes.choice([(5, 3), (40, 10**6), (0, 1)]))
+        fits = sizes.total(_flat(units[shapes.randrange(len(units)) :]))
+        _exactly(student, units, max(fits + shapes.choice([-1, 0, 0, 1]), 1), sizes)

@@ -7,239 +7,160 @@
 # ---
 
 # %% [markdown]
-# # Lab 2 · Validate a call
+# # Lab 2 · History
 #
-# A model asks for a tool by writing text: a name, and arguments in JSON. You cannot trust this text. Before anything
-# runs, your program checks three things: does the tool exist, is the text JSON, and does it fit the tool's schema?
+# A model remembers nothing. Every request contains the whole conversation, `messages`. And a model can read only a
+# limited number of **tokens** (pieces of words, about four characters each). This limit is its **context window**.
+# After an hour of work, a conversation is longer than that. So an assistant needs a function that leaves old messages
+# out.
 #
-# The function is small, and accidents happen here. Two well-known agent frameworks ran the tool with **no**
-# arguments, `{}`, when they could not read the text. Then a file tool works on its default folder. And Python itself
-# is not strict: `json.loads` accepts `NaN`, it keeps only the last of two equal keys, and `isinstance(True, int)` is
-# true.
+# The simplest one is `messages[-20:]`, the last twenty messages. It works until the cut is between a call and its
+# result. Then the request contains a result without its call, and the endpoint rejects it with status 400. The same
+# cut loses the system prompt, so the assistant forgets its rules. And in a long chain of calls it loses the question.
 #
-# Read notebook 06 first. This lab takes about 45 minutes and needs no key and no network.
+# Read notebook 02 first. This lab takes about 40 minutes and needs no key and no network.
 
 # %% [markdown]
-# ## What you get
+# ## A conversation
 #
-# `validate(call, registry)` gets two things. The call looks as the model's server sends it. The registry is a dict:
-# for each name of a tool it has the **JSON Schema** of its arguments.
-
-# %%
-import json
-
-registry = {
-    "book_room": {
-        "type": "object",
-        "properties": {
-            "city": {"type": "string"},
-            "nights": {"type": "integer", "minimum": 1, "maximum": 30},
-            "board": {"type": "string", "enum": ["none", "half", "full"]},
-            "guests": {
-                "type": "array",
-                "items": {"type": "object", "properties": {"age": {"type": "integer"}}},
-            },
-        },
-        "required": ["city", "nights"],
-        "additionalProperties": False,
-    },
-}
-
-
-def a_call(name, arguments):
-    return {"id": "call_1", "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-a_call("book_room", '{"city": "Oslo", "nights": 2}')
-
-# %% [markdown]
-# The schemas in this lab use only these keywords: `type` (one of `string integer number boolean array object`; every
-# schema has one), `properties`, `required`, `additionalProperties` (`false`, or not there), `items`, `enum`,
-# `minimum`, `maximum`. A registry may contain any tool that these keywords can describe.
-# (`properties`, `required` and `additionalProperties` are only in schemas of objects, `items` only in those of lists,
-# `minimum` and `maximum` only in those of numbers.)
-
-# %% [markdown]
-# ## What you return
-#
-# A **list** with one dict for each problem, in any order; an empty list if the call may run. A problem has a `code`
-# and a `pointer`. Further keys, such as a message, are allowed and not judged.
-#
-# | code | when | pointer |
-# | --- | --- | --- |
-# | `unknown_tool` | the name is not in the registry, letter by letter | `""` |
-# | `invalid_json` | the arguments are not one JSON object | `""` |
-# | `invalid_arguments` | a value does not fit its schema, is missing, or is one too many | where |
-#
-# If a call has one of the first two problems, it is the only problem to report. Of the third kind, report **all** at
-# once. If you report one at a time, the model needs one round for each.
-#
-# A **JSON Pointer** is a path: `/nights` is the argument, and `/guests/0/age` is the age of the first guest. A
-# missing value has the pointer that it would have. A value that is too much has its own pointer. `~` in a name is
-# written `~0`, `/` is written `~1`.
-
-# %% [markdown]
-# ## The small print
-#
-# - Blank text means `{}`. `null`, a list, or a string that contains JSON does not: these are `invalid_json`.
-# - `NaN`, `Infinity` and `-Infinity` are `invalid_json`. So is a key that is twice in one object, even if both values
-#   are equal. So is Python's notation: `True`, single quotes, a comment, a comma too many. Inside a string, all of
-#   this is only text.
-# - Do not cut anything out. An object with other text around it, such as a code fence, is `invalid_json`.
-# - Do not convert anything. `"3"` is not a number. `true` is neither an integer nor a number. `2.0` is not an
-#   integer. `2` is a number, too.
-# - A value of the wrong type is one problem. Do not look inside it.
-# - `validate` never raises, whatever the text: 100,000 opened brackets, or a number of 5,000 digits, are `invalid_json`.
-# - Do not change the call or the registry.
-#
-# You may write all of it yourself, or use the package `jsonschema`. But `jsonschema` does not follow every rule
-# above. Only `validate` is judged. The two helpers are a suggestion.
-
-# %% [markdown]
-# ## 1. Read the arguments
-#
-# `json.loads` has two hooks. It calls `object_pairs_hook` with the list of key and value pairs of each object. It
-# calls `parse_constant` with the text of each `NaN` or `Infinity`. A hook that raises `ValueError` makes the text
-# invalid.
+# This conversation has two questions. The first was answered after one call. For the second, the model made two calls
+# in one reply, and it has not answered yet.
 
 
 # %%
-def read_arguments(raw):
-    "The arguments as a dict, or None when the text is not one JSON object."
-    # BEGIN SOLUTION
-    try:
-        value = json.loads(raw.strip() or "{}", object_pairs_hook=each_key_once, parse_constant=refuse)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def asks(*calls):
+    "A reply of the model with calls, each given as (id, name, arguments)."
+    made = [
+        {"id": id, "type": "function", "function": {"name": name, "arguments": text}}
+        for id, name, text in calls
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": made}
 
 
-def each_key_once(pairs):
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key comes twice")
-    return dict(pairs)
-
-
-def refuse(constant):
-    raise ValueError(f"{constant} is not JSON")
-    # END SOLUTION
-
+conversation = [
+    {"role": "system", "content": "You look after three web servers. Never restart one without asking."},
+    {"role": "user", "content": "Is web-01 up?"},
+    asks(("call_0", "ping", '{"host": "web-01"}')),
+    {"role": "tool", "tool_call_id": "call_0", "content": "64 bytes, 3 ms"},
+    {"role": "assistant", "content": "Yes, it answers within 3 ms."},
+    {"role": "user", "content": "And the others?"},
+    asks(("call_0", "ping", '{"host": "web-02"}'), ("call_1", "ping", '{"host": "web-03"}')),
+    {"role": "tool", "tool_call_id": "call_0", "content": "64 bytes, 4 ms"},
+    {"role": "tool", "tool_call_id": "call_1", "content": "error: no route to host"},
+]
 
 # %% [markdown]
-# ## 2. Compare a value with its schema
+# Look at the ids: `call_0` is there twice, because some servers count from 0 in each reply. A result belongs to the
+# reply that it **follows**.
 #
-# This function calls itself with a longer pointer: for each property of an object, and for each item of a list.
+# ## The task
+#
+# Write `condense(messages, budget, tokens_of)`. It returns the list of the `messages` that are kept.
+#
+# - `budget` is how many tokens the kept messages may have together.
+# - `tokens_of(message)` returns the number of tokens of one message. Models count differently, so do not estimate.
+#   Call it.
+#
+# A **unit** is a reply with calls together with the `tool` messages that follow it; any other message is a separate
+# unit. A unit is kept as a whole, or left out as a whole.
+#
+# In every conversation here the user says something. A `tool` message comes only after a reply with calls, and each
+# call has at most one. Use only Python's standard library.
+#
+# 1. **Always kept:** every message with role `system` or `developer` (its newer name), and the last message of the user.
+# 2. **Then the newest units**, going back from the end, as long as all that is kept fits the budget. At the first unit
+#    that does not fit, stop: nothing older is kept, even if it is small. (What rule 1 keeps does not count as a stop.)
+# 3. If the messages of rule 1 alone are over the budget, return just these.
 
-
-# %%
-def problems_in(value, schema, pointer=""):
-    "A list of problems, each with the code invalid_arguments and the pointer of what is wrong."
-    # BEGIN SOLUTION
-    if not has_type(value, schema["type"]) or not is_allowed(value, schema):
-        return [problem("invalid_arguments", pointer)]
-    found = []
-    if schema["type"] == "array" and "items" in schema:
-        for index, item in enumerate(value):
-            found += problems_in(item, schema["items"], f"{pointer}/{index}")
-    if schema["type"] == "object":
-        known = schema.get("properties", {})
-        names = [name for name in schema.get("required", []) if name not in value]
-        if schema.get("additionalProperties") is False:
-            names += [name for name in value if name not in known]
-        found += [problem("invalid_arguments", step(pointer, name)) for name in names]
-        for name in value.keys() & known.keys():
-            found += problems_in(value[name], known[name], step(pointer, name))
-    return found
-    # END SOLUTION
+# %% [markdown]
+# - The kept messages stay **as they were**: the same messages in the same order, nothing shortened, nothing added.
+#   This is most important for the arguments of a call. If you change them, the model believes that it made the
+#   changed call.
+# - If the whole conversation fits the budget, even exactly, return all of it.
+# - A reply may have text **and** calls: it is a reply with calls. One whose `tool_calls` is `None` or `[]` has none.
+#   Its `content` may be missing.
+# - The caller's list is not changed.
 
 
 # %%
 # BEGIN SOLUTION
-# STUB: # Room for helpers, if you want some.
-KINDS = {
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-}
-
-
-def has_type(value, name):
-    if isinstance(value, bool):
-        return name == "boolean"
-    return isinstance(value, KINDS[name])
-
-
-def is_allowed(value, schema):
-    low, high = schema.get("minimum"), schema.get("maximum")
-    in_bounds = (low is None or value >= low) and (high is None or value <= high)
-    return in_bounds and value in schema.get("enum", [value])
-
-
-def step(pointer, name):
-    return pointer + "/" + name.replace("~", "~0").replace("/", "~1")
-
-
-def problem(code, pointer):
-    return {"code": code, "pointer": pointer}
+# STUB: # Room for functions of your own.
+def units_of(messages):
+    "The messages in groups that stay or go together."
+    units = []
+    for message in messages:
+        if message["role"] == "tool" and units:
+            units[-1].append(message)
+        else:
+            units.append([message])
+    return units
 
 
 # END SOLUTION
 
 
-# %% [markdown]
-# Try the two parts before you go on: `None` or nothing means that a part is not written yet, or that it refuses.
-
 # %%
-for raw in ('{"city": "Oslo"}', " ", "[1]", '{"a": NaN}', '{"a": 1, "a": 2}', '{"city": "Oslo"'):
-    print(f"{raw:17} -> {read_arguments(raw)}")
-print(problems_in({"nights": "3", "pets": 1}, registry["book_room"]))
-
-# %% [markdown]
-# ## 3. Validate
-#
-# Check in this order: is the tool known, are the arguments one JSON object, and does it meet the schema?
-
-
-# %%
-def validate(call, registry):
-    "The problems of a call, as a list of dicts with `code` and `pointer`; [] when it may run."
+def condense(messages, budget, tokens_of):
+    "Leave out the oldest messages until the others fit the budget; calls keep their results."
     # BEGIN SOLUTION
-    name, raw = call["function"]["name"], call["function"]["arguments"]
-    if name not in registry:
-        return [problem("unknown_tool", "")]
-    arguments = read_arguments(raw)
-    if arguments is None:
-        return [problem("invalid_json", "")]
-    return problems_in(arguments, registry[name])
+    units = units_of(messages)
+    roles = [unit[0]["role"] for unit in units]
+    sizes = [sum(tokens_of(message) for message in unit) for unit in units]
+    kept = {number for number, role in enumerate(roles) if role in ("system", "developer")}
+    kept |= {
+        number for number, role in enumerate(roles) if role == "user" and "user" not in roles[number + 1 :]
+    }
+    left = budget - sum(sizes[number] for number in kept)
+    for number in reversed(range(len(units))):
+        if number in kept:
+            continue
+        left -= sizes[number]
+        if left < 0:
+            break
+        kept.add(number)
+    return [message for number in sorted(kept) for message in units[number]]
     # END SOLUTION
 
 
 # %% [markdown]
-# ## Try it
+# ## Try it by hand
 #
-# **Predict first:** which of these may run, and what is wrong with the others? One has two problems.
+# This is a rough count: four characters are one token. Watch which messages go when the budget gets smaller.
+# **Predict first:** at which budget does the first question go? And its call?
+
 
 # %%
-for name, raw in [
-    ("book_room", '{"city": "Oslo", "nights": 2}'),
-    ("book_rooms", '{"city": "Oslo", "nights": 2}'),
-    ("book_room", '{"city": "Oslo", "nights": 2'),
-    ("book_room", '[{"city": "Oslo", "nights": 2}]'),
-    ("book_room", '{"city": "Oslo", "nights": "2"}'),
-    ("book_room", '{"city": "Oslo", "nights": true}'),
-    ("book_room", '{"nights": 31, "pets": 1, "city": "Oslo"}'),
-    ("book_room", '{"city": "Oslo", "nights": 2, "guests": [{"age": 7}, {"age": "nine"}]}'),
-]:
-    print(f"{name:11} {raw}\n{'':11} -> {validate(a_call(name, raw), registry)}")
+def about(message):
+    return len(str(message.get("content") or "") + str(message.get("tool_calls") or "")) // 4
+
+
+print("all:", sum(map(about, conversation)), "tokens")
+for budget in (116, 115, 100, 80, 60, 10):
+    kept = condense(conversation, budget, about) or []
+    print(f"{budget:4}", [message["role"] for message in kept], sum(map(about, kept)))
+
+# %% [markdown]
+# The model can no longer use what you leave out. In many real systems a model writes a summary of it. That costs a
+# request, and the summary can be wrong. Even then, the cut that you built must be right.
+#
+# ## With a real model
+#
+# Off by default. With `LIVE = True` a small real model on this machine answers from what was kept; it needs
+# `zoolab local fetch` once.
+
+# %%
+LIVE = False
+
+if LIVE:
+    from zoolab import LocalModel, Request
+
+    kept = condense(conversation, 180, about)
+    print(LocalModel()(Request(kept)).message["content"])
 
 # %% [markdown]
 # ## Check it
 #
-# The cell runs the public cases on the code of this notebook, in a separate process. There are more cases when you
-# hand it in. They use other tools with other names.
+# Save the notebook, then run this cell. It runs the public cases with its own values. Your teacher has more cases.
 
 # %%
 from zoolab import check

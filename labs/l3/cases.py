@@ -1,677 +1,461 @@
-"""The cases of lab 3: the loop. The model and the tools are here; what they were asked is what is judged."""
+"""The cases of lab 3: define.
 
-import json
-from collections.abc import Callable, Iterator
+A schema is judged by what it accepts and refuses, a description by what a lexical model chooses with it; how
+either is written is the student's business. Hosts, services, words, numbers and orders come from `chance`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Lab, Student, Wrong, case
-from zoolab.jsontext import NotStrictJSON, canonical, parse_json
+from zoolab.errors import ZoolabError
+from zoolab.grading import Lab, Student, Wrong, case
+from zoolab.retrieval import BM25
+from zoolab.schema.checker import SchemaChecker
 
-LAB = Lab("l3", "The loop", functions=("run_loop",))
+LAB = Lab(
+    "l3",
+    "Define three tools",
+    functions=("check_disk_usage", "search_logs", "open_ticket"),
+    uses=("pydantic",),
+)
 
-Message = dict[str, Any]
+Call = dict[str, Any]
 
-NAMES = ("ping", "disk_usage", "read_log", "list_hosts", "uptime", "find_user", "count_orders", "convert")
-WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty")
-ERRORS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError, ZeroDivisionError)
-MANY, MOST_RUNS = 10, 100
+_SERVICES = ("nginx", "postgres", "redis", "cron", "postfix", "grafana")
+_WHOLE = "all of it"
+_LEVELS = ("debug", "info", "warning", "error")
+_NO_CHOICES = (
+    "very high",
+    "critical",
+    "urgent",
+    "medium",
+    "fatal",
+    "trace",
+    "warn",
+    "%",
+    "GB",
+    "bytes",
+    "none",
+)
+_SEVERITIES, _UNITS = ("low", "normal", "high"), ("percent", "gigabytes")
+#: What may be chosen for each of the arguments that have choices.
+_CHOICES = {"unit": _UNITS, "level": _LEVELS, "severity": _SEVERITIES}
+# fmt: off
+#: The arguments that each tool needs; the others may be left out.
+_REQUIRED = {
+    "check_disk_usage": ("host",), "search_logs": ("service", "level"),
+    "open_ticket": ("title", "severity", "contact"),
+}
+_FOUND_FOR = {
+    "check_disk_usage": ("disk", "usage", "space"), "search_logs": ("logs", "lines", "errors"),
+    "open_ticket": ("ticket", "problem", "support"),
+}
+_REQUESTS = {
+    "check_disk_usage": (
+        "How much space is left on the disk of {}?", "Disk usage of {}, please.",
+        "I want to see the usage of the disk space on {}.", "Will the disk of {} run out of space?",
+    ),
+    "search_logs": (
+        "Show me the last lines of the logs of {}.", "Are there errors in the logs of {}?",
+        "What do the logs of {} say?", "Which lines tell about errors of {}?",
+    ),
+    "open_ticket": (
+        "Please open a ticket about the problem with {}.", "Tell support that there is a problem with {}.",
+        "Support should get a ticket because of {}.", "{} is a problem, make it a ticket.",
+    ),
+}
+#: Tools of other people: a description, and a request that is theirs.
+_STRANGERS = {
+    "Say how much memory a host has and how much of it is swapped. Use this when the user asks about RAM.":
+        "How much memory does {} have, and is it swapped?",
+    "Send packets to a host to see whether it answers. Use this when the user asks about the network.":
+        "Is {} on the network, or are packets lost?",
+    "Restart a service, which causes downtime. Use this only if the user asks for a restart.":
+        "Restart {} now, the downtime is fine.",
+    "Request a web page and return its HTTP status. Use this when the user asks about a website.":
+        "Which HTTP status has the website of {}?",
+    "List the backups of a host with their dates. Use this before something is restored.":
+        "Which backups of {} can be restored?",
+    "Say how busy the processors of a host are. Use this when the user asks about CPU load.":
+        "Are the processors of {} busy, what is the CPU load?",
+}
+_WORD = re.compile(r"[^\W_]+")
+_SMALL_WORDS = frozenset(_WORD.findall("""
+a about after all an and any are as asks at be before below by can do for from has have how if in into is it
+its me not of on only or out over please so than that the their them there they this to use used user uses
+was what when where whether which who why will with you"""))
+# fmt: on
 
 
-@dataclass(slots=True)
-class Walk:
-    """One conversation of the student's loop, as it was seen from here.
+def _tool(student: Student, name: str) -> dict[str, Any]:
+    """What a tool says of itself, in OpenAI's form or without its outer part."""
+    value = student.value(name)
+    function = value.get("function", value) if isinstance(value, dict) else None
+    if not isinstance(function, dict) or not {"description", "parameters"} & function.keys():
+        raise Wrong(f"`{name}` is not a tool: a dict with `description` and `parameters`")
+    return function
 
-    `outcomes` says what a tool gives, or raises; a tool that is not in it gives another number each time.
-    `critical` is the tool that needs a yes, `decisions` what is answered for each host, or raised, in turn.
-    """
 
-    chance: Random
-    opening: list[Message]
-    replies: list[Message]
-    outcomes: dict[str, Any] = field(default_factory=dict)
-    critical: str = ""
-    decisions: dict[str, list[Any]] = field(default_factory=dict)
-    confirmed: list[str] = field(default_factory=list)
-    requests: list[list[Message]] = field(default_factory=list)
-    offered: list[Any] = field(default_factory=list)
-    executed: list[tuple[str, Any, Any]] = field(default_factory=list)
-    returned: Any = None
-    given: Any = None
+def _about(student: Student, name: str) -> str:
+    """The description of a tool; empty if there is none."""
+    description = _tool(student, name).get("description")
+    return description if isinstance(description, str) else ""
 
-    def play(self, student: Student, names: list[str], limit: int = MANY) -> "Walk":
-        """Have the student's loop lead the conversation."""
-        tools = {
-            name: {"schema": _schema(name), "run": Callback(partial(self._run, name), name)} for name in names
-        }
-        if self.critical:
-            tools[self.critical]["confirm"] = Callback(self._confirm, "confirm")
+
+def _parameters(student: Student, name: str) -> dict[str, Any]:
+    parameters = _tool(student, name).get("parameters")
+    if not isinstance(parameters, dict):
+        raise Wrong(f"`{name}` has no dict as its `parameters`")
+    return parameters
+
+
+def _written(student: Student) -> Iterator[str]:
+    """The names of the tools that are written; one that is not costs the case, but after the others."""
+    missing = []
+    for name in _REQUIRED:
         try:
-            answer = student.call("run_loop", self.opening, tools, Callback(self._reply, "model"), limit)
+            _tool(student, name)
         except Wrong as wrong:
-            raise self.wrong(wrong.happened) from None
-        self.returned, self.given = answer.value, answer.args[:1]
-        return self
-
-    def play_to(self, student: Student, names: list[str], limit: int) -> "Walk":
-        """As `play`, for a loop that has to ask `limit` times, no less and no more."""
-        try:
-            self.play(student, names, limit)
-        except Wrong:
-            if len(self.requests) <= limit:
-                raise
-        if len(self.requests) != limit:
-            often = "more often than" if len(self.requests) > limit else "less often than"
-            raise self.wrong(f"the model was asked {often} `limit` says")
-        return self
-
-    def wrong(self, happened: str) -> Wrong:
-        """What to raise: with the conversation as far as it went."""
-        said = self.replies[len(self.requests) - 1 : len(self.requests)] if self.requests else []
-        return Wrong(happened, walk=[*(self.requests or [self.opening])[-1], *said])
-
-    def outcomes_of(self, calls: list[Message]) -> list[Any]:
-        """What each call gave; raise `Wrong` unless each ran once, with its own arguments, and no other."""
-        left, found = list(self.executed), []
-        for call in calls:
-            name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
-            ran = next((one for one in left if _same(one[:2], (name, arguments))), None)
-            if ran is None:
-                known = any(one[0] == name for one in self.executed)
-                how = " with the arguments that the model wrote" if known else ""
-                raise self.wrong(f"a call that the model asked for did not run{how}")
-            left.remove(ran)
-            found.append(ran[2])
-        if left:
-            raise self.wrong("a tool ran more often, or with other arguments, than the model asked for")
-        return found
-
-    def results(self) -> list[Message]:
-        """What the second request holds beyond the first one and the model's reply."""
-        if len(self.requests) < 2:
-            raise self.wrong("the model was not asked again after its calls")
-        known = set(map(canonical, self.opening))
-        new = [message for message in self.requests[1] if canonical(message) not in known]
-        return [message for message in new if message.get("role") != "assistant"]
-
-    def check_contents(self, calls: list[Message], outcomes: list[Any], strict: bool = False) -> None:
-        """The results say what came of the calls; in their order, if `strict`, else whichever has its id."""
-        results = self.results()
-        if len(results) != len(calls):
-            raise self.wrong(f"{len(calls)} calls were answered with {len(results)} messages")
-        ids = [call["id"] for call in calls]
-        by_id = {message.get("tool_call_id"): message for message in results}
-        if not strict and len(by_id) == len(results) and by_id.keys() == set(ids):
-            results = [by_id[each] for each in ids]
-        for number, (message, outcome) in enumerate(zip(results, outcomes, strict=True), start=1):
-            if not _says(message.get("content"), outcome):
-                raise self.wrong(f"result {number} does not hold what call {number} gave")
-
-    def check_end(self, reply: Message) -> list[Message]:
-        """What came back is a list of messages that ends with the reply."""
-        came = _messages(self.returned)
-        if came is None:
-            raise self.wrong("what `run_loop` returned is not a list of messages")
-        if not came or not _is_reply(came[-1], reply):
-            raise self.wrong("the messages that came back do not end with the model's answer")
-        return came
-
-    def check_all(self, names: list[str], limit: int) -> None:
-        """Each request, each run and what came back are what the rules say; these tools exist."""
-        expected: list[Callable[[Message], bool]] = [partial(_same, message) for message in self.opening]
-        needed, last = list[str](), list[str]()
-        if len(self.requests) != min(limit, len(self.replies)):
-            raise self.wrong("the model was asked more often, or less often, than the rules say")
-        for number, (request, reply) in enumerate(zip(self.requests, self.replies, strict=False), start=1):
-            self._check_messages(request, expected)
-            needed, last = needed + last, []
-            expected.append(partial(_is_reply, reply=reply))
-            for call in reply.get("tool_calls", ()):
-                runs, due = self._due(call, names)
-                last += [canonical([call["function"]["name"], _arguments(call)])] * runs
-                expected.append(partial(_answers, call, due if number < limit else ...))
-        self._check_messages(self.returned, expected)
-        if sorted(canonical(one[:2]) for one in self.executed) not in (sorted(needed), sorted(needed + last)):
-            raise self.wrong("other calls ran than the rules say")
-
-    def _check_messages(self, came: Any, expected: list[Callable[[Message], bool]]) -> None:
-        listed = _messages(came) or []
-        if len(listed) != len(expected) or not all(
-            fits(message) for fits, message in zip(expected, listed, strict=True)
-        ):
-            raise self.wrong("a request, or what came back, is not what the rules say")
-
-    def _due(self, call: Message, names: list[str]) -> tuple[bool, Any]:
-        """Whether a call runs, and what comes of it."""
-        name = call["function"]["name"]
-        if name not in names:
-            return False, KeyError(name)
-        if _arguments(call) is None:
-            return False, ValueError("")
-        if name == self.critical and self.decisions[_host(call)][0] is not True:
-            return False, PermissionError("")
-        return True, self.outcomes[name]
-
-    def _reply(self, messages: Any, schemas: Any = None, tools: Any = None) -> Message:
-        if _messages(messages) is None:
-            raise TypeError("the model takes a list of messages, each a dict")
-        if len(self.requests) <= len(self.replies):
-            self.requests.append(messages)
-            self.offered.append(tools if schemas is None else schemas)
-        if len(self.requests) > len(self.replies):
-            raise RuntimeError("the model was asked again after its last reply")
-        return self.replies[len(self.requests) - 1]
-
-    def _confirm(self, *args: Any, **arguments: Any) -> Any:
-        if args:
-            raise TypeError("confirm takes the call's arguments by name: confirm(**arguments)")
-        answers = self.decisions.get(str(arguments.get("host"))) or [False]
-        decision = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(decision, Exception):
-            raise decision
-        if decision is True:
-            self.confirmed.append(canonical(arguments))
-        return decision
-
-    def _run(self, tool: str, /, *args: Any, **arguments: Any) -> Any:
-        if args:
-            raise TypeError(f"{tool} takes its arguments by name: run(**arguments)")
-        if tool == self.critical:
-            if canonical(arguments) not in self.confirmed:
-                raise self.wrong("a critical call ran that nobody had said yes to")
-            self.confirmed.remove(canonical(arguments))
-        if len(self.executed) == MOST_RUNS:
-            raise RuntimeError(f"tools ran more than {MOST_RUNS} times")
-        outcome = self.outcomes.get(tool, self.chance.randrange(10**3, 10**6))
-        self.executed.append((tool, arguments, outcome))
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
+            missing.append(wrong.happened)
+        else:
+            yield name
+    if missing:
+        others = "; in the others nothing is wrong here" if len(missing) < len(_REQUIRED) else ""
+        raise Wrong(missing[0] + others)
 
 
-def _schema(name: str) -> dict[str, Any]:
-    parameters = {"type": "object", "properties": {"host": {"type": "string"}, "depth": {"type": "integer"}}}
-    words = name.replace("_", " ")
-    return {"type": "function", "function": {"name": name, "description": words, "parameters": parameters}}
+def _own(student: Student) -> dict[str, str]:
+    """The descriptions of the tools that are written."""
+    own = {}
+    with suppress(Wrong):
+        for name in _written(student):
+            own[name] = _about(student, name)
+    return own
 
 
-def _call(chance: Random, name: str, arguments: str | None = None) -> Message:
-    host = f"{chance.choice(WORDS)}-{chance.randrange(10**4)}"
-    written = json.dumps({"host": host, "depth": chance.randrange(100)}) if arguments is None else arguments
-    function = {"name": name, "arguments": written}
-    return {"id": f"call_{chance.getrandbits(40):x}", "type": "function", "function": function}
+def _call(name: str, chance: Random) -> Call:
+    """A right call with all of its arguments."""
+    service = chance.choice(_SERVICES)
+    if name == "check_disk_usage":
+        return {"host": f"web{chance.randrange(9)}", "path": f"/{service}", "unit": _UNITS[0]}
+    if name == "search_logs":
+        words = {"words": chance.sample(_SERVICES, 2), "limit": chance.randrange(20, 100)}
+        return {"service": service, "level": _LEVELS[-1], **words}
+    contact = {"name": chance.choice(["Ada", "Bo", "Chen"]), "email": "someone@example.com"}
+    ticket = {"title": f"{service} is slow", "severity": _SEVERITIES[-1], "contact": contact}
+    return {**ticket, "hours": chance.randrange(2, 9), "public": True}
 
 
-def _asks(*calls: Message, text: str | None = None) -> Message:
-    return {"role": "assistant", "content": text, "tool_calls": list(calls)}
+def _without(call: Call, *keys: str) -> Call:
+    return {key: value for key, value in call.items() if key not in keys}
 
 
-def _final(chance: Random) -> Message:
-    return {"role": "assistant", "content": f"It is {chance.choice(WORDS)} {chance.randrange(10**4)}."}
-
-
-def _question(chance: Random) -> list[Message]:
-    return [
-        {"role": "system", "content": f"You look after {chance.choice(WORDS)}."},
-        {"role": "user", "content": f"How is {chance.choice(WORDS)} {chance.randrange(100)}?"},
-    ]
-
-
-def _one_call(student: Student, chance: Random, text: str | None = None, at: int = 0, **last: Any) -> Walk:
-    """A conversation with one call of the tool `at` this place, which ran once as the model asked for it."""
-    names = chance.sample(NAMES, 3)
-    replies = [_asks(_call(chance, names[at]), text=text), {**_final(chance), **last}]
-    walk = Walk(chance, _question(chance), replies).play(student, names)
-    walk.outcomes_of(replies[0]["tool_calls"])
-    return walk
-
-
-def _alone(
-    student: Student, chance: Random, call: Message, names: list[str], outcome: Any, **more: Any
+def _try(
+    student: Student, name: str, right: list[Call], wrong: list[tuple[str, Any]], about: str = ""
 ) -> None:
-    """A conversation with this call only: an exception as `outcome` says that it must not run."""
-    walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], **more).play(student, names)
-    ran = walk.outcomes_of([] if isinstance(outcome, Exception) else [call])
-    walk.check_contents([call], ran or [outcome])
-    walk.check_end(walk.replies[-1])
+    """Right calls are accepted, and wrong ones refused; each wrong one with what it has, in words.
 
-
-def _decided(student: Student, chance: Random, decision: Any) -> None:
-    """A conversation with one call of a critical tool, and what `confirm` says to it."""
-    critical, other = chance.sample(NAMES, 2)
-    call = _call(chance, critical)
-    outcome = None if decision is True else PermissionError("")
-    more = {"critical": critical, "decisions": {_host(call): [decision]}}
-    _alone(student, chance, call, [critical, other], outcome, **more)
-
-
-def _host(call: Message) -> str:
-    return str(json.loads(call["function"]["arguments"])["host"])
-
-
-def _messages(value: Any) -> list[Message] | None:
-    fits = isinstance(value, list) and all(isinstance(message, dict) for message in value)
-    return value if fits else None
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two values are the same JSON: true is not 1."""
-    return canonical(a) == canonical(b)
-
-
-def _is_reply(message: Message, reply: Message) -> bool:
-    """Further keys do no harm; a `tool_calls` of nothing may be left out."""
-    whole = {"tool_calls": [], **message}, {"tool_calls": [], **reply}
-    came, wanted = ({**one, "tool_calls": one["tool_calls"] or []} for one in whole)
-    return _same({key: came.get(key) for key in wanted}, wanted)
-
-
-def _answers(call: Message, outcome: Any, message: Message) -> bool:
-    """Whether a message is the result of a call; `...` stands for any outcome."""
-    if message.get("role") != "tool" or message.get("tool_call_id") != call["id"]:
-        return False
-    return _says(message.get("content"), outcome)
-
-
-def _says(content: Any, outcome: Any) -> bool:
-    if not isinstance(content, str):
-        return False
-    if outcome is ...:
-        return True
-    if isinstance(outcome, Exception):
-        said = str(outcome.args[0])
-        written = said, json.dumps(said)[1:-1], repr(said)[1:-1]
-        return "error" in content.lower() and any(each in content for each in written)
-    if isinstance(outcome, str):
-        return content == outcome
+    What is wrong with the first right call is the business of other cases, unless it is `about` this
+    argument, or about none of its arguments if it is `_WHOLE`.
+    """
     try:
-        return _same(parse_json(content), outcome)
-    except NotStrictJSON:
-        return False
+        checker = SchemaChecker(_parameters(student, name))
+        checker.compile()
+    except ZoolabError as error:
+        raise Wrong(f"the `parameters` of `{name}` are no usable JSON Schema: {error.what}"[:300]) from None
 
+    def problems(call: Any) -> list[tuple[str, str]]:
+        return [(problem.pointer or "", problem.message) for problem in checker.problems(call)]
 
-@case(points=1, hint="Send the messages to the model and look at what comes back.", public=True)
-def answers_without_tools(student: Student, chance: Random) -> None:
-    """A reply without calls is the answer: the model is asked once, and the messages come back with the
-    answer at their end."""
-    question = _question(chance)
-    for opening in (question, question[1:]):
-        walk = Walk(chance, opening, [_final(chance)]).play(student, [])
-        came = walk.check_end(walk.replies[0])
-        if len(walk.requests) != 1 or not _same(walk.requests[0], walk.opening):
-            raise walk.wrong("the model was not asked once with the messages as they were given")
-        if not _same(came[:-1], walk.opening):
-            raise walk.wrong("the messages before the answer are not those that were given")
-
-
-@case(
-    points=2, hint="`arguments` is text: parse it, then `run(**arguments)`; ask the model again.", public=True
-)
-def runs_the_call(student: Student, chance: Random) -> None:
-    """A call runs once, with its own arguments; then the model is asked again, until it answers."""
-    for at in range(3):
-        walk = _one_call(student, chance, at=at)
-        walk.check_end(walk.replies[-1])
-
-
-@case(points=2, hint="Role `tool`, the `id` of the call as `tool_call_id`, and the result.", public=True)
-def answers_the_call(student: Student, chance: Random) -> None:
-    """The result goes to the model as a message with role `tool` and the id of its call."""
-    walk = _one_call(student, chance)
-    walk.check_contents(walk.replies[0]["tool_calls"], [outcome for _, _, outcome in walk.executed])
-    (message,) = walk.results()
-    if message.get("role") != "tool":
-        raise walk.wrong(f"the result went back with role {str(message.get('role'))[:40]!r}")
-    if message.get("tool_call_id") != walk.replies[0]["tool_calls"][0]["id"]:
-        raise walk.wrong("the result does not carry the id of its call")
-
-
-@case(
-    points=2,
-    hint="Append the reply itself, before the results; leave its `arguments` text, and its other keys.",
-    public=True,
-)
-def keeps_the_reply(student: Student, chance: Random) -> None:
-    """The reply with the calls stands in the next request just as it came, before the results."""
-    name, word = chance.choice(NAMES), chance.choice(WORDS)
-    call = _call(chance, name, f' {{"host":"{word}\\u00e9" ,\n"depth" : 1.50 }}')
-    reply = {
-        **_asks({**call, "index": 0}),
-        "refusal": None,
-        "reasoning": f"It may be {word}.",
-        "finish_reason": "stop",
+    first = [found for call in right[:1] for found in problems(call)]
+    at = {found: found[0].removeprefix("/").partition("/")[0] for found in first}
+    known = {
+        found for found in first if not about or (at[found] if at[found] in right[0] else _WHOLE) != about
     }
-    walk = Walk(chance, _question(chance), [reply, _final(chance)]).play(student, [name])
-    walk.results()
-    if not any(_is_reply(message, reply) for message in walk.requests[1][len(walk.opening) :][:1]):
-        raise walk.wrong("the next request does not have the reply, as it came, after the earlier messages")
+    for call in right:
+        if new := [at for at, why in problems(call) if (at, why) not in known]:
+            raise Wrong(f"`{name}` refuses a right call, because of {new[0] or 'all of it'}")
+    for what, call in wrong:
+        if not set(problems(call)) - known:
+            raise Wrong(f"`{name}` accepts a call with {what}")
+
+
+def _changed(what: str, call: Call, values: dict[str, tuple[Any, ...]]) -> list[tuple[str, Call]]:
+    """The call with one argument changed, for each value in turn; `contact.name` is inside of `contact`."""
+    changed = []
+    for path, other in [(path, other) for path, others in values.items() for other in others]:
+        outer, _, inner = path.partition(".")
+        value = {**call[outer], inner: other} if inner else other
+        changed.append((f"{what} in `{path}`", {**call, outer: value}))
+    return changed
+
+
+def _found(student: Student, texts: list[str]) -> list[str]:
+    """The tools that are found for one of their words; another case judges the others."""
+    own, names = _own(student), list(_written(student))
+    found = [name for name in names if any(_chosen(word, texts) == own[name] for word in _FOUND_FOR[name])]
+    if not found:
+        raise Wrong("none of the three tools is found for one of its words")
+    return found
+
+
+def _of_other_types(right: Any) -> tuple[Any, ...]:
+    """Values of every other type than a right one; none of them breaks a bound."""
+    tried = ("20", "true", 7, 0, 1, True, False, [right], {"name": "Ada"}, None)
+    others = tuple(value for value in tried if _kind(value) != _kind(right))
+    return (*others, [7], ["x", None]) if isinstance(right, list) else others
+
+
+def _kind(value: Any) -> type:
+    return float if type(value) is int else type(value)
+
+
+def _chosen(request: str, texts: list[str]) -> str | None:
+    """The lexical model: the description that shares most with a request; None where none does, or two do."""
+    words = [word for word in _WORD.findall(request.lower()) if word not in _SMALL_WORDS]
+    scores = BM25().scores(" ".join(words), texts)
+    best = max(scores)
+    return texts[scores.index(best)] if best > 0 and scores.count(best) == 1 else None
+
+
+@case(1, "Compare with the tool in the notebook's first cell, key by key.", public=True)
+def are_tools(student: Student, chance: Random) -> None:
+    """Each of the three variables holds a tool in OpenAI's form: `type` and `function`, and in it the
+    variable's name, a `description`, and as `parameters` a JSON Schema of an object."""
+    for name in _written(student):
+        value, call = student.value(name), _call(name, chance)
+        if _tool(student, name).get("name") != name:
+            raise Wrong(f"the tool in `{name}` has another `name`")
+        if not isinstance(_tool(student, name).get("description"), str):
+            raise Wrong(f"`{name}` has no text as its `description`")
+        if value.get("type") != "function" or "function" not in value:
+            raise Wrong(f'`{name}` is not {{"type": "function", "function": {{...}}}}')
+        _try(student, name, [call], [("a list in place of an object", [call])])
+
+
+@case(2, "The message names the argument: is its type another, or is it optional?", public=True)
+def accepts_right_calls(student: Student, chance: Random) -> None:
+    """A call as the table describes it is accepted, with all of its arguments and with the required ones
+    only; one that has numbers in place of all arguments is not."""
+    for name in _written(student):
+        call = _call(name, chance)
+        numbers = dict.fromkeys(call, chance.randrange(1000, 2000))
+        required = {key: call[key] for key in _REQUIRED[name]}
+        _try(student, name, [call, required], [("numbers in place of all arguments", numbers)])
+        for key in [_WHOLE, *(key for key in call if key not in _CHOICES)]:
+            _try(student, name, [call], [], about=key)
 
 
 @case(
-    points=2,
-    hint="Go through all of `tool_calls`, in their order; equal ones too, and after an error.",
+    2,
+    "`required` lists what the table calls required and nothing else, in the inner object too.",
     public=True,
 )
-def several_calls(student: Student, chance: Random) -> None:
-    """Every call of a reply runs once, also after one whose tool raised, and the results follow in the order
-    of the calls."""
-    first, second, bad = names = chance.sample(NAMES, 3)
-    calls = [_call(chance, name) for name in (first, second, second, first) * 5]
-    calls.append({**calls[1], "id": _call(chance, second)["id"]})
-    # Equal calls that run side by side give the same.
-    gives = {second: chance.randrange(10**6), bad: ValueError(f"no {chance.choice(WORDS)}")}
-    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], gives).play(student, names)
-    walk.check_contents(calls, walk.outcomes_of(calls), strict=True)
-    walk.check_end(walk.replies[-1])
-    calls = [_call(chance, bad), _call(chance, second)]
-    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], gives)
-    with suppress(Wrong):  # that an exception ends the whole loop is judged below
-        walk.play(student, names).outcomes_of(calls[:1])
-    if len(walk.requests) > 1:
-        walk.outcomes_of(calls)
+def requires_what_is_needed(student: Student, chance: Random) -> None:
+    """A call without a required argument is refused, also one whose contact has no name; the optional
+    ones may each be left out."""
+    for name in _written(student):
+        call, needed = _call(name, chance), _REQUIRED[name]
+        right = [call, *(_without(call, key) for key in call if key not in needed)]
+        wrong = [(f"no `{key}`", _without(call, key)) for key in needed]
+        if name == "open_ticket":
+            right.append({**call, "contact": _without(call["contact"], "email")})
+            wrong.append(("a contact without a name", {**call, "contact": _without(call["contact"], "name")}))
+        _try(student, name, right, wrong)
 
 
-@case(points=2, hint="Count requests, not calls. Answer the last calls, then return.", public=True)
-def stops_at_the_limit(student: Student, chance: Random) -> None:
-    """The model is asked at most `limit` times; then the messages come back with the last reply and a result
-    for each of its calls."""
-    name = chance.choice(NAMES)
-    for limit in (3, 1):
-        walk = Walk(chance, _question(chance), [_asks(_call(chance, name)) for _ in range(limit + 5)])
-        walk.play_to(student, [name], limit)
-        if not _messages(walk.returned):
-            raise walk.wrong("what `run_loop` returned is not a list of messages")
-        if len(walk.returned) != len(walk.requests[-1]) + 2:
-            raise walk.wrong(
-                "what came back is not the last request, the last reply and a result for its call"
-            )
-
-
-@case(points=1, hint="`limit` is the only limit: none of your own, and its last request counts.")
-def uses_the_whole_limit(student: Student, chance: Random) -> None:
-    """The model may be asked `limit` times, however many that are, however many calls its replies have, and
-    if it asks for the same again and again: an answer in the last of them is the answer."""
-    name = chance.choice(NAMES)
-    for limit, asks in (
-        (2, [_asks(_call(chance, name), _call(chance, name))]),
-        (64, [_asks(_call(chance, name))] * 63),
-    ):
-        walk = Walk(chance, _question(chance), [*asks, _final(chance)])
-        walk.play_to(student, [name], limit)
-        walk.check_end(walk.replies[-1])
+@case(2, "additionalProperties: false, once for each object.", public=True)
+def refuses_extras(student: Student, chance: Random) -> None:
+    """An argument that the table does not name is refused, in the contact too."""
+    for name in _written(student):
+        call, extra = _call(name, chance), chance.choice(["verbose", "force", "note", "timeout"])
+        # Also what the schema itself names and the table does not.
+        named = [key for key, _ in _properties(_parameters(student, name))]
+        keys = dict.fromkeys([extra, "x-note", "_id", "HOST", "", *named])
+        tried = [(key, value) for key in keys for value in ("x", 1, True, ["x"], {}, None)]
+        what = "an argument that the table does not name"
+        wrong = [(what, {**call, key: value}) for key, value in tried if key not in call]
+        if name == "open_ticket":
+            contact, what = call["contact"], "a contact that has more than name and email"
+            inner = [{**contact, key: value} for key, value in tried if key not in contact]
+            wrong += [(what, {**call, "contact": more}) for more in inner]
+        _try(student, name, [call], wrong)
 
 
 @case(
-    points=1,
-    hint="The calls of the last reply are calls like others: one result each, and no yes is assumed.",
+    2,
+    "string, integer, number, boolean, array with items, object. Optional means not in `required`, not null.",
 )
-def last_calls_are_answered(student: Student, chance: Random) -> None:
-    """At the limit each call of the last reply has a result, which is text; if the calls run, the rules hold:
-    a critical one needs its yes, and an exception is a result."""
-    plain, failing, critical, unknown = chance.sample(NAMES, 4)
-    fails = {failing: ValueError("it failed")}
-    for name in (plain, failing, critical, unknown):  # one call a reply: that all of them run is judged above
-        call = _call(chance, name)
-        replies = [_asks(call), _final(chance)]  # that the second is not asked for is judged above
-        walk = Walk(chance, _question(chance), replies, fails, critical, {_host(call): [False]})
-        walk.play(student, [plain, failing, critical], 1)
-        came = (_messages(walk.returned) or [])[len(walk.opening) :]
-        results = [message for message in came if message.get("role") != "assistant"]
-        if len(results) != 1 or not isinstance(results[0].get("content"), str):
-            raise walk.wrong("the last call did not get one result, which is text")
+def has_types(student: Student, chance: Random) -> None:
+    """A value of another type than the table's is refused: "20" is no whole number and neither is 2.5, "yes"
+    is not true or false, a text is no list and no contact, a list of numbers is no list of texts, and null
+    is none of all this."""
+    for name in _written(student):
+        call = _call(name, chance)
+        values = {**call, **{f"contact.{key}": value for key, value in call.get("contact", {}).items()}}
+        wrong = {key: _of_other_types(value) for key, value in values.items() if key not in _CHOICES}
+        if "limit" in call:
+            wrong["limit"] += (2.5,)
+        _try(student, name, [call], _changed("a value of another type", call, wrong))
 
 
-@case(points=1, hint="Each request holds all that was said before. Compare `messages` turn by turn.")
-def goes_on(student: Student, chance: Random) -> None:
-    """A conversation of several turns grows, however long it is: each request is the one before, the reply,
-    and its results. A call that comes again runs again."""
-    names = chance.sample(NAMES, 3)
-    asks = [_asks(_call(chance, name)) for name in names]
-    asks.append(_asks({**asks[0]["tool_calls"][0], "id": _call(chance, names[0])["id"]}))
-    before = [*_question(chance), _asks(_call(chance, names[0]))]
-    old = {"role": "tool", "tool_call_id": before[-1]["tool_calls"][0]["id"], "content": "17"}
-    talk = [message for _ in range(40) for message in (_question(chance)[1], _final(chance))]
-    opening = [*before, old, _final(chance), *talk, {"role": "user", "content": "And now?"}]
-    walk = Walk(chance, opening, [*asks, _final(chance)]).play(student, names)
-    outcomes = walk.outcomes_of([reply["tool_calls"][0] for reply in asks])
-    if len(walk.requests) != len(walk.replies) or not _same(walk.requests[0], opening):
-        raise walk.wrong("the model was not asked once for each of its replies, the given messages first")
-    for outcome, one, following in zip(outcomes, walk.requests, walk.requests[1:], strict=False):
-        new = following[len(one) :]
-        if not _same(following[: len(one)], one):
-            raise walk.wrong("earlier messages were lost or changed")
-        if not new or len(new) > 2 or not _says(new[-1].get("content"), outcome):
-            raise walk.wrong("a request is not the one before with the reply and its result")
-    if not _same(walk.check_end(walk.replies[-1])[:-1], walk.requests[-1]):
-        raise walk.wrong("the messages that came back are not all that was said")
+@case(2, "Choices belong into an enum, letter by letter; in a description they bind nobody.")
+def has_choices(student: Student, chance: Random) -> None:
+    """`unit`, `level` and `severity` take each of their choices and nothing else."""
+    for name in _written(student):
+        call = _call(name, chance)
+        (key,) = _CHOICES.keys() & call.keys()
+        choices = _CHOICES[key]
+        # Also what the schema itself lists and the table does not.
+        lists = [part.get("enum") for part in _parts(_parameters(student, name))]
+        texts = [each for listed in lists if isinstance(listed, list) for each in listed]
+        others = (*map(str.upper, choices), *map(str.title, choices), choices[1][:-1], "", *_NO_CHOICES)
+        others += (None, 1, True, [choices[0]], {choices[0]: True})
+        others += tuple(
+            around.format(choice) for choice in choices for around in ("{}s", "an {}", " {}", "{}\n")
+        )
+        others += tuple(each for each in texts if isinstance(each, str) and each not in choices)
+        wrong = _changed("a choice that is none", call, {key: others})
+        _try(student, name, [{**call, key: choice} for choice in choices], wrong, about=key)
 
 
-@case(points=3, hint="Catch `Exception` around each call, and let the model read its message.", public=True)
-def errors_go_back(student: Student, chance: Random) -> None:
-    """A tool that raises has a result too: it says `error` and the exception's message, and the conversation
-    goes on."""
-    name = chance.choice(NAMES)
-    said = f"no {chance.choice(WORDS).upper()} {chance.randrange(10**4)} here"
-    for kind in (*ERRORS, Warning):  # the name of the last one does not contain "error"
-        call = _call(chance, name)
-        walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: kind(said)})
-        walk.play(student, [name]).check_contents([call], walk.outcomes_of([call]))
-        walk.check_end(walk.replies[-1])
+@case(1, "minimum and maximum; for a list, minItems.")
+def has_bounds(student: Student, chance: Random) -> None:
+    """`limit` is at least 1 and at most 200, `hours` is not below 0, and `words` has at least one word."""
+    outside: dict[str, dict[str, tuple[Any, ...]]] = {
+        "search_logs": {"limit": (0, 201, -chance.randrange(1, 99)), "words": ([],)},
+        "open_ticket": {"hours": (-1, -0.001)},
+    }
+    inside = {"search_logs": {"limit": (1, 200), "words": (["one"],)}, "open_ticket": {"hours": (0,)}}
+    for name in _written(student):
+        call = _call(name, chance)
+        right = [changed for _, changed in _changed("", call, inside.get(name, {}))]
+        _try(student, name, [call, *right], _changed("a value out of bounds", call, outside.get(name, {})))
 
 
-@case(points=2, hint="If the tool has `confirm`, ask it for each call, right before `run`.", public=True)
-def critical_calls_are_confirmed(student: Student, chance: Random) -> None:
-    """A tool with `confirm` runs a call only if `confirm(**arguments)` returned `True` for it before. Else it
-    does not run, and its result says `error`."""
-    for decision in (True, False):
-        _decided(student, chance, decision)
+@case(1, "A number need not be whole; and the table has no pattern, no length and no further bound.")
+def takes_any_value(student: Student, chance: Random) -> None:
+    """Whatever the table allows is accepted: half hours and many hours, true and false, any text, and a list
+    of many words."""
+    usual, long = chance.choice(_SERVICES), "Löschen geht nicht; " * 1_000
+    texts = ("x", "7", "10.0.0.7", f" {usual}@1 ", "C:\\my logs\n\n.", long)
+    many = {
+        "check_disk_usage": {"host": texts, "path": texts},
+        "search_logs": {
+            "service": texts,
+            "words": (*([text] for text in texts), [usual] * 300),
+            "limit": (7, 150),
+        },
+        "open_ticket": {
+            "title": texts,
+            "hours": (0.5, 7.5, 0.1, 1 / 3, 10**9),
+            "public": (True, False),
+            "contact.name": texts,
+            "contact.email": texts,
+        },
+    }
+    for name in _written(student):
+        call = _call(name, chance)
+        _try(student, name, [call, *(changed for _, changed in _changed("", call, many[name]))], [])
 
 
-@case(points=1, hint="Ask for `True` and nothing less; a `confirm` that raises has not said yes.")
-def only_true_is_a_yes(student: Student, chance: Random) -> None:
-    """Whatever else `confirm` returns is a no, and so is an exception of its own."""
-    noes = [None, 0, 1, 1.0, "", "no", "yes", "True", "true", [], [True], {}, {"confirmed": True}]
-    for decision in (*noes, *(kind("nobody is there") for kind in ERRORS), True):
-        _decided(student, chance, decision)
+@case(1, "Put a description beside each type: what it is, with its unit or an example.")
+def explains_arguments(student: Student, chance: Random) -> None:
+    """Each argument, those of the contact too, has a `description` of three words or more beside its type,
+    and no two arguments of a tool have the same."""
+    for name in _written(student):
+        call = _call(name, chance)
+        schemas = [
+            (key, part) for key, part in _properties(_parameters(student, name)) if isinstance(part, dict)
+        ]
+        found = ((key, _described(part, _parameters(student, name))) for key, part in schemas)
+        said = {key: text for key, text in found if text}
+        keys = [*call, *call.get("contact", ())]
+        short = [key for key in keys if len(_WORD.findall(said.get(key, ""))) < 3]
+        if short:
+            raise Wrong(f"`{short[0]}` of `{name}` has no description of three words or more")
+        if len({tuple(_WORD.findall(said[key].lower())) for key in keys}) < len(keys):
+            raise Wrong(f"two arguments of `{name}` are described in the same words")
 
 
-@case(
-    points=1, hint="Ask `confirm` anew for every call: a yes or a no is for one call, and not for equal ones."
-)
-def each_call_has_its_own_yes(student: Student, chance: Random) -> None:
-    """What a person said holds for one call only: not for the others of the reply, nor for the same call in a
-    later reply. A no stops no other call."""
-    other, critical = names = chance.sample(NAMES, 2)
-    for first in (True, False):
-        yes, no, again = (_call(chance, critical) for _ in range(3))
-        last = [_call(chance, other), again, again]
-        # A loop that runs only the first call of a reply loses its points elsewhere: here it does not matter.
-        replies = [_asks(yes, no), *(_asks(call) for call in last), _final(chance)]
-        decisions = {_host(yes): [True], _host(no): [False], _host(again): [first, not first]}
-        walk = Walk(chance, _question(chance), replies, critical=critical, decisions=decisions)
-        walk.play(student, names)
-        walk.outcomes_of([yes, last[0], again])
-        if len(walk.requests) != len(replies):
-            raise walk.wrong("the conversation did not go on after a no")
+def _described(part: dict[str, Any], whole: dict[str, Any]) -> str:
+    """The description of an argument: its own, or that of the part to which its `$ref` points."""
+    target: Any = whole
+    for step in str(part.get("$ref")).split("/")[1:]:
+        target = target.get(step) if isinstance(target, dict) else None
+    inherited = target.get("description") if isinstance(target, dict) and "$ref" in part else None
+    described = part.get("description", inherited)
+    return described if isinstance(described, str) else ""
 
 
-@case(points=1, hint="Look up the name as it is; the model should read which name was wrong.")
-def unknown_tool(student: Student, chance: Random) -> None:
-    """A call of a tool that does not exist runs nothing; its result says `error` and the name."""
-    good, invented = chance.sample([name for name in NAMES if len(name) > 7], 2)
-    for name, names in (
-        (invented, [good]),
-        (good.upper(), [good]),
-        (good[:-1], [good]),
-        (f"functions.{good}", [good]),
-        (f" {good} ", [good]),
-        (invented, []),
-    ):
-        _alone(student, chance, _call(chance, name), names, KeyError(name))
+def _parts(node: Any) -> Iterator[dict[str, Any]]:
+    """A schema and every dict in it, whichever way it is put together."""
+    if isinstance(node, dict):
+        yield node
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, (list, tuple)) else ():
+        yield from _parts(inner)
 
 
-@case(points=2, hint="Parse first. What is not one JSON object, blank text for one, never becomes `{}`.")
-def broken_arguments(student: Student, chance: Random) -> None:
-    """Arguments that are not one JSON object run nothing, and blank text is none: the result says `error`,
-    and the loop goes on."""
-    name, word = chance.choice(NAMES), chance.choice(WORDS)
-    right = json.dumps({"host": word})
-    broken = [
-        right[:-1],
-        right * 2,
-        f"{right} please",
-        f"```json\n{right}\n```",
-        f"host={word}",
-        "{'host': 1}",
-    ]
-    other = [json.dumps(right), f"[{right}]", f'["{word}", 1]', f'[["host", "{word}"]]', f'"{word}"']
-    for arguments in (*broken, *other, "null", "true", "0", "7", "[]", '""', "", " \n"):
-        _alone(student, chance, _call(chance, name, arguments), [name], ValueError(""))
+def _properties(schema: Any) -> Iterator[tuple[str, Any]]:
+    for properties in [part.get("properties") for part in _parts(schema)]:
+        yield from properties.items() if isinstance(properties, dict) else ()
 
 
-@case(
-    points=1,
-    hint="Any dict goes to `run(**arguments)` as it is: `{}`, null, a key `name`. Test for dict, not truth.",
-)
-def any_object_is_taken(student: Student, chance: Random) -> None:
-    """Any JSON object is fine as arguments, `{}` too, one with null inside, with an argument `name` or with a
-    key that comes twice: the tool runs, with its values as they are."""
-    name, word = chance.choice(NAMES), chance.choice(WORDS)
-    inner = {"hosts": [word, {"host": None, "up": False}], "depth": 0.5, "host": f"  {word} é\n"}
-    odd = (
-        "{}",
-        " { }\n",
-        '{"host": null}',
-        '{"host": ""}',
-        '{"host": "a", "host": "007"}',
-        '{"name": 1, "id": ""}',
-    )
-    for arguments in (*odd, json.dumps(inner)):
-        _alone(student, chance, _call(chance, name, arguments), [name], None)
-        decisions = {str(json.loads(arguments).get("host")): [True]}
-        more: dict[str, Any] = {"critical": name, "decisions": decisions}
-        _alone(student, chance, _call(chance, name, arguments), [name], None, **more)
+@case(2, "Write its three words into the sentence, and keep them out of the others.", public=True)
+def is_found_for_its_words(student: Student, chance: Random) -> None:
+    """A lexical model that sees descriptions only, of these three tools and six strangers, finds
+    `check_disk_usage` for "disk", "usage" and "space", `search_logs` for "logs", "lines" and "errors",
+    `open_ticket` for "ticket", "problem" and "support", one word at a time."""
+    texts = [*(own := _own(student)).values(), *_STRANGERS]
+    for name in _written(student):
+        for word in _FOUND_FOR[name]:
+            if _chosen(word, chance.sample(texts, len(texts))) != own[name]:
+                raise Wrong(f"for {word!r} the model does not choose `{name}`")
 
 
-@case(points=1, hint="What decides is `tool_calls`, not `content`. Append the reply once, with its text.")
-def text_beside_calls(student: Student, chance: Random) -> None:
-    """A reply may hold text and calls: its calls run, and the text is kept."""
-    walk = _one_call(student, chance, text=f"Let me look at {chance.choice(WORDS)} first.")
-    walk.results()
-    text = walk.replies[0]["content"]
-    if [message.get("content") for message in walk.requests[1]].count(text) != 1:
-        raise walk.wrong("the text of the reply is not in the next request, or more than once")
+@case(2, "Say what the tool does and when to use it, with the words that people use.")
+def is_chosen_for_requests(student: Student, chance: Random) -> None:
+    """The model also chooses the right one of them for whole requests that contain these words."""
+    texts = [*(own := _own(student)).values(), *_STRANGERS]
+    chance.shuffle(texts)
+    for name in _found(student, texts):
+        for request in _REQUESTS[name]:
+            if _chosen(request.format(chance.choice(_SERVICES)), texts) != own[name]:
+                raise Wrong(f"for a request that is its own, the model does not choose `{name}`")
 
 
-@case(points=1, hint="Endpoints write 'no calls' in three ways: no key, null, an empty list.")
-def no_calls_either_way(student: Student, chance: Random) -> None:
-    """A reply whose `tool_calls` is null or an empty list is an answer, after a call as well, and even if it
-    has no text."""
-    either: list[Any] = [None, []]
-    for nothing in either:
-        walk = _one_call(student, chance, tool_calls=nothing)
-        walk.check_end(walk.replies[-1])
-        for more in ({}, {"content": None}, {"content": ""}):
-            reply = {**_final(chance), "tool_calls": nothing, **more}
-            walk = Walk(chance, _question(chance), [reply]).play(student, [])
-            walk.check_end(reply)
+@case(2, "Take out words that are not the tool's own business: they win calls that it cannot answer.")
+def leaves_others_alone(student: Student, chance: Random) -> None:
+    """Each tool is chosen for its three words at once, and none of them for what belongs to a stranger. Where
+    the strangers are not offered, no tool is chosen for their requests; one of the six may go wrong."""
+    own = _own(student)
+    alone = chance.sample(list(own.values()), len(own))
+    for name in _found(student, alone):
+        if _chosen(" ".join(_FOUND_FOR[name]), alone) != own[name]:
+            raise Wrong(f"`{name}` is not even found for its own three words at once")
+    for owner, request in _STRANGERS.items():
+        if _chosen(request, chance.sample([*alone, *_STRANGERS], 9)) != owner:
+            raise Wrong("one of the three tools wins a request that belongs to another tool, or shares it")
+    if sum(_chosen(request, alone) is not None for request in _STRANGERS.values()) > 1:
+        raise Wrong("without the strangers, the three tools win requests that none of them can answer")
 
 
-@case(points=1, hint="Do not file results under ids: go by the order of the calls.")
-def same_ids(student: Student, chance: Random) -> None:
-    """Ids are the model's and may repeat, in one reply and in a later one: each is a call of its own."""
-    name, counts = chance.choice(NAMES), list[int]()
-    for ids in (("call_0", "call_1", "call_2"), ("call_0", "call_0", "call_0")):
-        calls = [{**_call(chance, name), "id": id} for id in ids]
-        replies = [_asks(*calls[:2]), _asks(calls[2]), _final(chance)]
-        walk = Walk(chance, _question(chance), replies).play(student, [name])
-        counts.append(len(walk.executed))
-    if counts[0] == 0 or counts[0] != counts[1]:
-        raise walk.wrong("with equal ids fewer calls ran than with ids that differ")
-    if counts[0] == len(calls):  # else calls are forgotten, whatever their ids
-        outcomes = walk.outcomes_of(calls)
-        walk.check_contents(calls[:2], outcomes[:2])
-        if len(walk.requests) != 3 or not _says(walk.requests[2][-1].get("content"), outcomes[2]):
-            raise walk.wrong("the later call with the same id was not answered with what it gave")
-
-
-@case(points=1, hint="Work on a list of your own: `messages = list(messages)`.")
-def callers_list_stays(student: Student, chance: Random) -> None:
-    """The list that the caller gave is afterwards as it was before."""
-    walk = _one_call(student, chance)
-    walk.check_end(walk.replies[-1])
-    if not _same(walk.given, [walk.opening]):
-        raise walk.wrong("the caller's own list of messages was changed")
-
-
-@case(points=1, hint="`model(messages, [tool['schema'] for tool in tools.values()])`, every time.")
-def offers_the_tools(student: Student, chance: Random) -> None:
-    """Every request offers the schemas of all tools, critical ones too, in a list, whatever was refused or
-    failed before; it is empty if there are no tools."""
-    drawn = chance.sample(NAMES, 3)
-    for names, critical in ((drawn, drawn[1]), ([], "")):
-        replies = [*(_asks(_call(chance, name)) for name in drawn), _final(chance)]
-        walk = Walk(chance, _question(chance), replies, {drawn[2]: ValueError("it failed")}, critical)
-        with suppress(Wrong):  # what a refusal or an error does to the conversation is judged above
-            walk.play(student, names, len(replies))
-        walk.results()
-        wanted = sorted(canonical(_schema(name)) for name in names)
-        for tools in walk.offered:
-            if not isinstance(tools, list) or sorted(map(canonical, tools)) != wanted:
-                raise walk.wrong("a request did not offer the list of all schemas")
-
-
-@case(points=1, hint="`value if isinstance(value, str) else json.dumps(value)`.")
-def results_are_text(student: Student, chance: Random) -> None:
-    """The content of a result is text: a string as it is, any other value as JSON."""
-    name, word = chance.choice(NAMES), chance.choice(WORDS)
-    values: list[Any] = [{"host": word, "up": True, "load": None}, [word, 0.5], None, True, False, 0, [], {}]
-    for value in (word, '{"as":"it is",  "b": 1.50}', "", *values):
-        _alone(student, chance, _call(chance, name), [name], None, outcomes={name: value})
-
-
-@case(points=1, hint="Do not shorten, strip or reformat what a tool gave or said.")
-def results_are_whole(student: Student, chance: Random) -> None:
-    """A result is all that the tool gave, or the exception's message: nothing is cut off, whatever its
-    length, and no space or line break is lost."""
-    name, word = chance.choice(NAMES), chance.choice(WORDS)
-    text = f"  {word}  é\n\n" + f"{word} is up, {chance.randrange(10**6)}\n" * 10_000
-    for value in (text, [text], {"log": text.split("\n")}):
-        _alone(student, chance, _call(chance, name), [name], None, outcomes={name: value})
-    error = ValueError(f"{word}\n" * 500 + "is down")
-    call = _call(chance, name)
-    walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: error}).play(student, [name])
-    walk.check_contents([call], walk.outcomes_of([call]))
-
-
-@case(points=1, hint="Go through the rules one by one: with two calls, in a second turn, at a small limit.")
-def whatever_the_conversation(student: Student, chance: Random) -> None:
-    """Whatever the model asks for and whatever the tools do, all rules hold at once."""
-    shapes = Random("l3")  # not from `chance`: equal work gets equal points
-    values = [7, "up", "", None, [1], {"a": "é"}, True, ValueError("it is down"), OSError("it is gone")]
-    for _ in range(30):
-        names = shapes.sample(NAMES, 4)  # the last one does not exist
-        gives = {name: shapes.choice(values) for name in names[:3]}
-        replies = [_asks(*_drawn_calls(shapes, chance, names)) for _ in range(shapes.randrange(4))]
-        asked = [call for reply in replies for call in reply["tool_calls"] if _arguments(call) is not None]
-        said = {_host(call): [shapes.choice([True, True, False, 1])] for call in asked}
-        walk = Walk(chance, _question(chance), [*replies, _final(chance)], gives, names[0], said)
-        limit = shapes.choice([1, 2, 3, 9])
-        walk.play(student, names[:3], limit).check_all(names[:3], limit)
-
-
-def _drawn_calls(shapes: Random, chance: Random, names: list[str]) -> Iterator[Message]:
-    for name in shapes.choices(names, k=shapes.randrange(1, 4)):
-        written = shapes.choice([None, None, None, "[]", "", '{"host": ']) if name != names[-1] else None
-        yield {**_call(chance, name, written), "id": f"call_{shapes.randrange(3)}"}
-
-
-def _arguments(call: Message) -> Any:
-    try:
-        arguments = parse_json(call["function"]["arguments"])
-    except NotStrictJSON:
-        return None
-    return arguments if isinstance(arguments, dict) else None
+@case(1, "Read it aloud. Would you say it like this to a colleague?", public=True)
+def reads_as_text(student: Student, _chance: Random) -> None:
+    """A description is text for a reader: 8 to 60 words, at least one in five of them a small word, and no
+    other word more than three times."""
+    for name in _written(student):
+        words = [word.lower() for word in _WORD.findall(_about(student, name))]
+        counts = Counter(word for word in words if word not in _SMALL_WORDS)
+        if not 8 <= len(words) <= 60:
+            raise Wrong(f"the description of `{name}` has {len(words)} words")
+        if 5 * sum(word in _SMALL_WORDS for word in words) < len(words):
+            raise Wrong(f"the description of `{name}` is a list of keywords, not a sentence")
+        if max(counts.values(), default=0) > 3:
+            raise Wrong(f"the description of `{name}` says the same word {max(counts.values())} times")

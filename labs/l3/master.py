@@ -7,202 +7,237 @@
 # ---
 
 # %% [markdown]
-# # Lab 3 · The loop
+# # Lab 3 · Define three tools
 #
-# A language model cannot run anything. It writes down which functions it wants to call. Your program runs them, tells
-# the model the results, and asks again, until the model answers. This is **the loop**. Every assistant that reads
-# files, books flights or restarts servers has one. Its core is not longer than what you write now.
+# A model never sees your functions. It sees what you write about them: a name, a **description**, which is text, and
+# a **JSON Schema**, which says what arguments there are. The description tells it *whether* to call, and the schema
+# tells it *how*.
 #
-# It is also the place where assistants break. Here are two faults of released systems. In one, a tool failed, and the
-# results of all other tools were lost. In the other, arguments that could not be read became `{}`, so the tool ran
-# with its defaults.
+# Mistakes in both are hard to see. If a schema accepts any text, the model may send `"severity": "asap!!"`. You
+# notice it only when the function fails. And descriptions work like advertising. In a study of 2025 (arXiv
+# 2505.18135), only the description of a tool was edited. Then GPT-4.1 used the tool ten times as often, whether or
+# not it was the better one.
 #
-# Read notebook 01 first. This lab takes about 45 minutes and needs no key and no network.
+# Read notebook 03 first. This lab takes about 40 minutes and needs no key and no network.
 
 # %% [markdown]
-# ## What you get
+# ## What a tool looks like
 #
-# `run_loop(messages, tools, model, limit)` gets four things:
+# This is OpenAI's form. Most servers understand it. `required` lists the arguments that must be there.
+# `additionalProperties: False` says that no others are allowed. Without it, invented arguments are accepted.
+
+# %%
+check_memory = {
+    "type": "function",
+    "function": {
+        "name": "check_memory",
+        "description": "Say how much memory a host has and how much of it is swapped. "
+        "Use this when the user asks about RAM.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "host": {"type": "string", "description": "Name of the host, for example web01."},
+                "detail": {
+                    "type": "string",
+                    "enum": ["sum", "processes"],
+                    "description": "The sum only, or each process.",
+                },
+            },
+            "required": ["host"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+# %% [markdown]
+# ## The three tools
+#
+# **`check_disk_usage`** tells how full the disk of a host is. Its words: *disk*, *usage*, *space*.
 #
 # | argument | what it is |
 # | --- | --- |
-# | `messages` | the conversation so far: a list of dicts with `role` and `content` |
-# | `tools` | a dict: name of the tool -> `{"schema": ..., "run": ...}`, a critical one with `"confirm": ...` too |
-# | `model` | a function: `model(messages, schemas)` returns the next message of the model, a dict |
-# | `limit` | how often the model may be asked, at most |
+# | `host` | text, required |
+# | `path` | text: a folder on the disk |
+# | `unit` | `percent` or `gigabytes` |
 #
-# The model reads `schema`. `run` is the function itself; you call it as `run(**arguments)`. A tool that deletes or
-# pays is **critical**, and it has `confirm`. This function takes the same arguments, asks a person, and returns
-# `True` for yes. Here is a tool:
-
-
-# %%
-def disk_usage(host):
-    "How full the disk of a host is, in percent."
-    if host != "web-01":
-        raise ValueError(f"no such host: {host}")
-    return {"host": host, "used": 71}
-
-
-parameters = {"type": "object", "properties": {"host": {"type": "string"}}, "required": ["host"]}
-function = {"name": "disk_usage", "description": disk_usage.__doc__, "parameters": parameters}
-tools = {"disk_usage": {"schema": {"type": "function", "function": function}, "run": disk_usage}}
+# **`search_logs`** finds what a service wrote down about its work. Its words: *logs*, *lines*, *errors*.
+#
+# | argument | what it is |
+# | --- | --- |
+# | `service` | text, required |
+# | `level` | `debug`, `info`, `warning` or `error`; required |
+# | `words` | a list of texts, at least one: only lines that contain one of them |
+# | `limit` | a whole number from 1 to 200 |
 
 # %% [markdown]
-# A reply of the model is either an answer, or it has `tool_calls`. Note that `arguments` is **text**. The model wrote
-# it, it should be JSON, and nobody has checked it yet. The `id` is the model's name for the call.
-
-# %%
-answer = {"role": "assistant", "content": "The disk of web-01 is 71 % full."}
-
-
-def wants(*calls):
-    "A reply that asks for calls, each given as (id, name, arguments)."
-    asked = [
-        {"id": id, "type": "function", "function": {"name": name, "arguments": text}}
-        for id, name, text in calls
-    ]
-    return {"role": "assistant", "content": None, "tool_calls": asked}
-
-
-wants(("call_7", "disk_usage", '{"host": "web-01"}'))
+# **`open_ticket`** asks colleagues for help. Its words: *ticket*, *problem*, *support*.
+#
+# | argument | what it is |
+# | --- | --- |
+# | `title` | text, required |
+# | `severity` | `low`, `normal` or `high`; required |
+# | `contact` | who asks, required: an object with `name` (text, required) and `email` (text), and nothing else |
+# | `hours` | a number, 0 or more: the time that it may take; 0.5 is half an hour |
+# | `public` | true or false |
+#
+# An argument that is not marked as required may be left out, but `null` is not a value for it. No other arguments are
+# allowed. The table is complete: a text is any text, of any length. (Whether an empty text is allowed is not judged,
+# and a `format` has no effect.) Write the schemas by hand, or let your own code or `pydantic` make them. When you are
+# graded, zoolab is not installed.
 
 # %% [markdown]
-# ## The task
+# ## What is asked of a description
 #
-# Write `run_loop`. It asks the model, runs what the model asks for, and returns **all messages**, as a list.
+# - It says what the tool does and when to use it.
+# - A **lexical model** finds the tool by its description. This is not a language model. It compares words: a
+#   description gets points for each word that it shares with the request, and more points for rare words. (The
+#   formula is called BM25.) The description with the most points wins. The lexical model sees only descriptions, not
+#   names: those of your three tools, and of six tools of other people. It must choose each of your tools for each of
+#   its three words, and for whole requests that contain them. It must not choose your tools for the requests of the
+#   other six.
+# - It is a text for readers: 8 to 60 words, at least one in five of them a small word (*a, of, is, the, when, to,
+#   …*), and no other word more than three times.
 #
-# - **Ask** with all messages so far and with the list of the schemas of all tools, every time.
-# - **Answer.** A reply without calls is the answer (`tool_calls` is missing, `None` or `[]`): append it and return.
-# - **Keep the reply.** A reply with calls is appended as it came, before the results: its text, its `arguments` letter by
-#   letter, and keys that you do not know.
-# - **Run every call**, once, with its own arguments, and append one result for each, in the order of the calls:
-#   `{"role": "tool", "tool_call_id": <the call's id>, "content": <text>}`. You may run them side by side.
-# - **Content is text**: a string as it is, and any other value as JSON. Do not cut or strip anything, even if it is
-#   long. If a string happens to be JSON, leave it as it is.
-# - **Errors are results.** If a tool raises, its content has the word `error` and the exception's message. If no tool
-#   has exactly this name, it has the word `error` and the name. If the arguments are not one JSON object, it has the
-#   word `error`, and nothing runs. For a call with both mistakes, either error is right. The other calls of the reply
-#   run all the same, and the conversation goes on.
-# - **One JSON object** is what `json.loads` reads as a dict, and nothing else. `{}` is one: a tool without arguments
-#   runs. A key that is there twice does no harm here (`NaN` is not judged), and an argument may have any name, even
-#   `name`. Blank text is not an object: lab 2 reads it as `{}`, but here it is an error. An object with other text
-#   around it is an error, too.
-# - **Critical calls are confirmed.** If the tool has `confirm`, each call runs only if `confirm(**arguments)` has
-#   just returned `True` for it, also if the same call was confirmed before. Anything else, also an exception, means
-#   no: nothing runs, and the content has the word `error`.
+# The small words are: *a about after all an and any are as asks at be before below by can do for from has have how
+# if in into is it its me not of on only or out over please so than that the their them there they this to use used
+# user uses was what when where whether which who why will with you*.
+#
+# Each argument needs a description too, of three words or more. This includes the arguments in `contact`. In one
+# tool, no two descriptions may be alike. (Capital letters and marks make no difference.)
 
 # %% [markdown]
-# - **Ids repeat.** Some servers give every call the same id. These are still separate calls.
-# - **The limit** is 1 or more. After `limit` requests the model is not asked again, even if it wants more. Its last
-#   calls get their results: run them by these rules, or answer that the limit was reached. Then return the messages.
-#   There is no other limit: the model may ask for the same call again and again.
-# - **The caller's list** is not changed.
-#
-# Lab 2 checked whether arguments fit the schema. Here you need not check it: a tool that gets wrong arguments raises,
-# and that is an error like any other.
+# ## Your three tools
 
 # %%
-import json
-
+# BEGIN SOLUTION
+# STUB: check_disk_usage = ...  # your code
+check_disk_usage = {
+    "type": "function",
+    "function": {
+        "name": "check_disk_usage",
+        "description": "Report the disk usage of a host: how full it is, and how much space is free. "
+        "Use this when the user asks whether a disk fills up or space runs out.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "host": {"type": "string", "description": "Name of the host, for example web01."},
+                "path": {"type": "string", "description": "A folder on the disk, for example /var."},
+                "unit": {"enum": ["percent", "gigabytes"], "description": "Unit of the answer."},
+            },
+            "required": ["host"],
+            "additionalProperties": False,
+        },
+    },
+}
+# END SOLUTION
 
 # %%
-def run_loop(messages, tools, model, limit=8):
-    "Ask the model and run its calls until it answers; returns all messages."
-    # BEGIN SOLUTION
-    messages = list(messages)
-    schemas = [tool["schema"] for tool in tools.values()]
-    for _ in range(limit):
-        reply = model(messages, schemas)
-        messages.append(reply)
-        calls = reply.get("tool_calls") or []
-        if not calls:
-            break
-        for call in calls:
-            content = result_of(call["function"], tools)
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
-    return messages
-    # END SOLUTION
-
-
-# %% [markdown]
-# If your function gets longer than ten lines, write a second function that handles one call.
+# BEGIN SOLUTION
+# STUB: search_logs = ...  # your code
+level = {"enum": ["debug", "info", "warning", "error"], "description": "The lowest level to show."}
+words = {
+    "type": "array",
+    "items": {"type": "string"},
+    "minItems": 1,
+    "description": "Only lines with one of these.",
+}
+limit = {"type": "integer", "minimum": 1, "maximum": 200, "description": "At most so many lines."}
+service = {"type": "string", "description": "Name of the service, for example nginx."}
+about = (
+    "Search the logs of a service and return the lines that match, newest first. "
+    "Use this when the user asks which errors or warnings there were."
+)
+parameters = {
+    "type": "object",
+    "properties": {"service": service, "level": level, "words": words, "limit": limit},
+    "required": ["service", "level"],
+    "additionalProperties": False,
+}
+function = {"name": "search_logs", "description": about, "parameters": parameters}
+search_logs = {"type": "function", "function": function}
+# END SOLUTION
 
 
 # %%
 # BEGIN SOLUTION
-def result_of(function, tools):
-    "Run one call; whatever goes wrong becomes text."
-    name = function["name"]
-    if name not in tools:
-        return f"ERROR: there is no tool {name!r}"
-    try:
-        arguments = json.loads(function["arguments"])
-        if not isinstance(arguments, dict):
-            raise ValueError("the arguments are not one JSON object")
-        confirm = tools[name].get("confirm")
-        if confirm is not None and confirm(**arguments) is not True:
-            return "ERROR: nobody confirmed this call, so it did not run"
-        value = tools[name]["run"](**arguments)
-    except Exception as error:
-        return f"ERROR: {error}"
-    return value if isinstance(value, str) else json.dumps(value)
+# STUB: open_ticket = ...  # your code
+def closed(required, **properties):
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
+def text(description, **more):
+    return {"type": "string", "description": description, **more}
+
+
+contact = closed(["name"], name=text("Full name of the person."), email=text("Their mail address."))
+parameters = closed(
+    ["title", "severity", "contact"],
+    title=text("One line about the problem."),
+    severity=text("How bad it is.", enum=["low", "normal", "high"]),
+    contact={**contact, "description": "Whom to ask back."},
+    hours={"type": "number", "minimum": 0, "description": "Hours that it may take."},
+    public={"type": "boolean", "description": "Whether everybody may read it."},
+)
+about = (
+    "Open a ticket, so that support looks into a problem. Use this when the user wants colleagues to help."
+)
+function = {"name": "open_ticket", "description": about, "parameters": parameters}
+open_ticket = {"type": "function", "function": function}
 # END SOLUTION
 
 # %% [markdown]
-# ## Try it by hand
+# ## Try it
 #
-# No model answers here. `scripted` returns replies that were written by hand, one after the other. Loops are tested
-# in this way, because a script says the same every time.
-
+# zoolab has a linter for tools. It reports what may confuse a model. This lab does not require all of its advice. For
+# example, the linter wants a default for each optional argument.
 
 # %%
-def scripted(*replies):
-    "Stands in for a model: gives these replies in turn."
-    left = iter(replies)
+written = [tool for tool in (check_disk_usage, search_logs, open_ticket) if isinstance(tool, dict)]
+try:
+    from zoolab import Tool
+    from zoolab.lint import lint
+    from zoolab.retrieval import BM25
+except ImportError:  # so it is while this notebook is graded
+    written = []
 
-    def model(messages, schemas):
-        return next(left)
-
-    return model
-
-
-question = [{"role": "user", "content": "How full is the disk of web-01?"}]
-calls = wants(("call_7", "disk_usage", '{"host": "web-01"}'), ("call_8", "disk_usage", '{"host": "web-1"}'))
-
-for message in run_loop(question, tools, scripted(calls, answer), 8) or ["nothing came back"]:
-    print(message)
+for tool in written:
+    made = tool["function"]
+    for finding in lint(Tool.from_schema(made["name"], made["description"], made["parameters"])):
+        print(finding)
 
 # %% [markdown]
-# **Predict first:** what should you see if the model asks for `disk_usge`? For `{"host": "web-01"`, cut off in the middle?
-# What if it asks for a call again and again? If `tools["disk_usage"]["confirm"]` is `lambda host: False`? Change the
-# script above and look.
-
-# %% [markdown]
-# ## With a real model
-#
-# Off by default. With `LIVE = True` two small real models on this machine answer in place of the script; they need
-# `zoolab local fetch` once. Expect odd choices: they are very small.
+# Here the lexical model reads what you have written so far, together with `check_memory`. Each row is a word. Each
+# number is the score of one description. **Predict first:** is there a word for which two descriptions have a score?
 
 # %%
-LIVE = False
+texts = [tool["function"]["description"] for tool in [*written, check_memory]]
+for word in ("disk", "usage", "space", "logs", "errors", "ticket", "problem", "memory") if written else ():
+    print(f"{word:8}", *(f"{score:6.2f}" for score in BM25().scores(word, texts)))
 
-if LIVE:
-    from zoolab import LocalModel, Request
+# %% [markdown]
+# ## Optional: ask a real model
+#
+# With `LIVE = "local"` the small model of `zoolab local fetch` chooses; it runs on your machine, without a key. It
+# also reads names and arguments, and it is not always right. This is not judged.
 
-    local = LocalModel()
+# %%
+LIVE = None
 
-    def ask(messages, schemas):
-        return local(Request(messages, tuple(schemas))).message
+if LIVE == "local" and written:
+    from zoolab import walk
+    from zoolab.models import LocalModel
 
-    print(run_loop(question, tools, ask, 4))
+    model, made = LocalModel(), [tool["function"] for tool in written]
+    tools = [Tool.from_schema(f["name"], f["description"], f["parameters"], lambda **_: "done") for f in made]
+    for request in ("Is there space left on the disk of web01?", "Which errors did nginx log?", "Good day!"):
+        step = next(step for step in walk(request, tools, model) if step.kind == "tool_call")
+        print(request, "->", "no tool" if step.slot is None else step.record.name)
 
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook, then run this cell. It runs the public cases with its own values. Your teacher has more cases.
+# The cell runs the public cases on the code of this notebook, in a separate process. There are more cases when you
+# hand it in.
 
 # %%
 from zoolab import check

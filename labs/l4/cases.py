@@ -1,446 +1,335 @@
-"""The cases of lab 4: history. The conversations and the sizes of their messages come from here."""
+"""The cases of lab 4: select.
 
-import json
+Pairs for the metric come from `chance`. Descriptions are judged by what a lexical model chooses with them,
+for the notebook's requests and for others, which use the words of the tools' pages.
+"""
+
+from __future__ import annotations
+
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from random import Random
-from typing import Any
 
-from zoolab.grading import Callback, Lab, Student, Wrong, case
-from zoolab.jsontext import canonical
+from zoolab.grading import Lab, Student, Wrong, case
+from zoolab.retrieval import BM25
 
-LAB = Lab("l4", "History", functions=("condense",))
+LAB = Lab("l4", "Select a tool", functions=("measure", "DESCRIPTIONS"), uses=("pandas",))
 
-Message = dict[str, Any]
-Unit = list[Message]
+Pair = tuple[str | None, str | None]
 
-LENGTHS = {"system": 10, "developer": 6, "user": 4, "assistant": 9}
-PINNED = ("system", "developer")
-WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty", "knoll")
+MAX_WORDS = 30
+_KEYS = ("accuracy", "balanced", "needless", "missed")
+QUOTE = 4
 
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How many tokens a message takes: one, but in the cases about sizes, or who counts messages would lose
-    all points. `known` are messages that take as much as others do."""
-
-    base: int = 1
-    characters: int = 10**6
-    known: dict[str, int] = field(default_factory=dict)
-
-    def of(self, message: Any) -> int:
-        """What the student asks; the size of anything but a message is an error."""
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise TypeError("tokens_of takes one message, a dict")
-        written = canonical([message.get("content"), message.get("tool_calls")])
-        return self.known.get(canonical(message), self.base + len(written) // self.characters)
-
-    def total(self, messages: list[Message]) -> int:
-        """The size of several."""
-        return sum(map(self.of, messages))
-
-
-def _text(chance: Random, words: int = 0) -> str:
-    """Which words is drawn, but not how many: all have five letters, so sizes are the same for all."""
-    chosen = chance.choices(WORDS, k=words or 7)
-    return f"{' '.join(chosen)} {chance.randrange(10**5, 10**6)}"
-
-
-def _says(chance: Random, role: str, words: int = 0) -> Message:
-    return {"role": role, "content": _text(chance, words or LENGTHS[role])}
-
-
-def _calls(chance: Random, ids: list[str], text: str | None = None, words: int = 0) -> Unit:
-    """A reply with a call for each id, and their results."""
-    asked = [
-        {
-            "id": id,
-            "type": "function",
-            "function": {"name": chance.choice(WORDS), "arguments": json.dumps({"of": _text(chance, 2)})},
-        }
-        for id in ids
-    ]
-    results = [
-        {"role": "tool", "tool_call_id": id, "content": _text(chance, words or 3 + 4 * number)}
-        for number, id in enumerate(ids)
-    ]
-    return [{"role": "assistant", "content": text, "tool_calls": asked}, *results]
-
-
-def _id(chance: Random) -> str:
-    return f"call_{chance.getrandbits(40):010x}"
-
-
-def _talk(chance: Random, rounds: int, after: int = 1, calls: int = 1) -> list[Unit]:
-    """A system prompt and rounds of question, calls, answer; the last has `after` replies with calls only."""
-    units: list[Unit] = [[_says(chance, "system")]]
-    for _ in range(rounds):
-        units.append([_says(chance, "user")])
-        units.append(_calls(chance, [_id(chance) for _ in range(calls)]))
-        units.append([_says(chance, "assistant")])
-    units.append([_says(chance, "user")])
-    return [*units, *(_calls(chance, [_id(chance) for _ in range(calls)]) for _ in range(after))]
+# fmt: off
+#: The requests of the notebook.
+_PUBLIC: dict[str | None, tuple[str, ...]] = {
+    "find_order": (
+        "Look up my last order.", "What did the order cost?", "Show me the items of order 1042."),
+    "track_parcel": ("Where is my parcel?", "Track parcel 77, please.", "When does my parcel come?"),
+    "cancel_order": (
+        "Cancel my order.", "Please cancel order 1042, I do not want it.", "Can I still cancel this?"),
+    "refund_payment": ("I want my money back.", "Refund payment 88.", "Can I have a refund?"),
+    "change_address": (
+        "Change my address.", "I have a new address.", "Use another address for the next order."),
+    "check_stock": (
+        "Do you have this product?", "Is the product in stock?", "How many do you have in stock?"),
+    None: ("Thank you, that was all.", "Good morning!", "Who won the match yesterday?",
+           "Write a poem about cats."),
+}
+#: Requests that no student sees.
+_UNSEEN: dict[str | None, tuple[str, ...]] = {
+    "find_order": (
+        "Which items have I bought so far?", "I need the receipt for {}.", "Please send me the invoice.",
+        "On which date was it bought?", "Find the invoice and the receipt of {}."),
+    "track_parcel": (
+        "My shipment is late.", "Is shipment {} lost?", "What did the carrier scan last?",
+        "Which carrier has it?", "This week all deliveries are late."),
+    "cancel_order": (
+        "Stop it before it is shipped!", "That was a mistake, I do not want it shipped.",
+        "I changed my mind about the lamp.", "Stop {}, please, I changed my mind.",
+        "We ordered the lamp by mistake."),
+    "refund_payment": (
+        "The lamp came broken.", "My card was charged, and I know nothing of it.",
+        "You sent the wrong goods.", "I made a return, where is my money?", "The goods are broken."),
+    "change_address": (
+        "We moved to another city.", "There is a typo in my street.", "My postal code is {}.",
+        "We moved, the street is now another one.", "Send it to another city, postal code {}."),
+    "check_stock": (
+        "Is the lamp available?", "Which size is left?", "How many are left in the warehouse?",
+        "Which colour is available?", "Is it available in size {}?"),
+    None: (
+        "What is the capital of Norway?", "Do you know a joke?", "How do I learn Postgres?",
+        "Is Go a language for beginners?", "How do I open a CSV file?", "What is a cache?",
+        "Is a cluster of ten machines enough?", "You are very helpful.", "Can you help me with my homework?",
+        "I have a question about the weather.", "What does an API cost a second?", "Is Lena here in March?",
+        "Draw me a map of the service.", "Write a nightly job for accounting.", "Wait ten minutes."),
+}
+#: Tools of another department.
+_STRANGERS = (
+    "Say how much memory a host has. Use this when somebody asks about RAM or swapping.",
+    "Send packets to a host to see whether it answers on the network.",
+    "Restart a service, which causes downtime. Only if somebody asks for it.",
+    "Request a web page and return its HTTP status.",
+)
+_WORD = re.compile(r"[^\W_]+")
+#: What counts as one word of thirty: "carrier's" is one, "size/colour" and "out-of" are two.
+_COUNTED = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+_SMALL_WORDS = frozenset(_WORD.findall("""
+a about all an and another any are as ask asked asks at be been before can customer customers did do does
+for from had has have how i if in into is it its me my no not now of on one only or our please so somebody
+that the their them there they this to use used user users want wants was we were what when where whether
+which who why will with you your"""))
+# fmt: on
 
 
-def _flat(units: list[Unit]) -> list[Message]:
-    return [message for unit in units for message in unit]
+def _shares(pairs: list[Pair]) -> dict[str, float | None]:
+    """What `measure` should return."""
+    right: dict[str | None, list[bool]] = {}
+    for expected, chosen in pairs:
+        right.setdefault(expected, []).append(chosen == expected)
+    return {
+        "accuracy": _share(chosen == expected for expected, chosen in pairs),
+        "balanced": _share(_share(flags) or 0 for flags in right.values()),
+        "needless": _share(chosen is not None for expected, chosen in pairs if expected is None),
+        "missed": _share(chosen is None for expected, chosen in pairs if expected is not None),
+    }
 
 
-def _keeps(units: list[Unit], budget: int, sizes: Sizes) -> list[Message]:
-    """The one right answer: system messages, the last question, and the newest units that fit with them."""
-    questions = [number for number, unit in enumerate(units) if unit[0]["role"] == "user"]
-    kept = {number for number, unit in enumerate(units) if unit[0]["role"] in PINNED} | set(questions[-1:])
-    left = budget - sum(sizes.total(units[number]) for number in kept)
-    for number in reversed(range(len(units))):
-        if number in kept:
-            continue
-        left -= sizes.total(units[number])
-        if left < 0:
-            break
-        kept.add(number)
-    return _flat([units[number] for number in sorted(kept)])
+def _share(flags: Iterable[float]) -> float | None:
+    found = list(flags)
+    return sum(found) / len(found) if found else None
 
 
-def _condensed(
-    student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
-) -> list[Message]:
-    """The messages that the student keeps of a conversation, and, if `added`, a text that was added."""
-    given = _flat(units)
-    came = student.call("condense", given, budget, Callback(sizes.of, "tokens_of")).value
-    if not isinstance(came, list) or not all(isinstance(message, dict) for message in came):
-        raise Wrong("what `condense` returned is not a list of messages", walk=given)
-    known = {canonical(message) for message in given}
-    return [message for message in came if added or canonical(message) in known or _of_calls(message)]
+def _pairs(chance: Random, other: str = "") -> list[Pair]:
+    """Pairs of three tools and of none: one tool that is asked for often and always right, two rare ones that
+    are mostly wrong. Who is mistaken for another tool is mistaken for `other`, or for one of the three.
 
-
-def _of_calls(message: Message) -> bool:
-    return message.get("role") == "tool" or bool(message.get("tool_calls"))
-
-
-def _shorter(
-    student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
-) -> list[Message]:
-    """As `_condensed`, for a conversation that is too long. It may be a little too long afterwards, too."""
-    came = _condensed(student, units, budget, sizes, added)
-    if not came:
-        raise Wrong("nothing was kept", walk=_flat(units))
-    if len(came) >= len(_flat(units)):
-        least = sizes.total(_keeps(units, 0, sizes))
-        if len(_condensed(student, units, least, sizes, added)) >= len(_flat(units)):
-            raise Wrong("a conversation that is over the budget came back no shorter", walk=_flat(units))
-    return came
-
-
-def _exactly(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> None:
-    """The one right answer, or what is wrong with the one that came."""
-    came, wanted = _condensed(student, units, budget, sizes, added=True), _keeps(units, budget, sizes)
-    if canonical(came) == canonical(wanted):
-        return
-    known = {canonical(message) for message in _flat(units)}
-    if any(canonical(message) not in known for message in came):
-        raise Wrong("a message came back that is none of the conversation's", walk=came)
-    if _torn(came):
-        raise Wrong("a call stands without its result, or a result without its call", walk=came)
-    if len(came) == len(wanted):
-        raise Wrong("other messages were kept than the task says, or in another order", walk=came)
-    raise Wrong(
-        f"{'more' if len(came) > len(wanted) else 'fewer'} messages were kept than the task says", walk=came
-    )
-
-
-def _budgets(units: list[Unit], sizes: Sizes, every: int = 3) -> list[int]:
-    """Budgets at which some units have to go: what must stay fits, and so does a plain cut before each third
-    message, one of every kind. None is drawn, or equal work would get unequal points."""
-    must = sizes.total(_keeps(units, 0, sizes))
-    messages = _flat(units)
-    cuts = {must + sizes.total(messages[number:]) for number in range(1, len(messages) + 1, every)}
-    return sorted(cut for cut in cuts if cut < sizes.total(messages))
-
-
-def _kept_alike(student: Student, plain: list[Unit], odd: list[Unit], every: int = 2) -> None:
-    """Of two conversations that differ in something that does not matter, the same messages are kept.
-
-    What else is wrong with the student's code is wrong with both, and the business of other cases.
+    Names and order are drawn. The numbers are not: each share has two digits, so that rounding costs nothing.
     """
-    one, other, sizes = _flat(plain), _flat(odd), Sizes()
-    alike = Sizes(known={canonical(b): sizes.of(a) for a, b in zip(one, other, strict=True)})
-    pairs = {canonical(a): canonical(b) for a, b in zip(one, other, strict=True)}
-    for budget in _budgets(plain, sizes, every=every):
-        wanted = [_shown(pairs, message) for message in _shorter(student, plain, budget, sizes)]
-        came = _shorter(student, odd, budget, alike)
-        if [_shown({text: text for text in pairs.values()}, message) for message in came] != wanted:
-            raise Wrong("other messages were kept than of the same conversation without this", walk=came)
+    often, rare, rarest = chance.sample(list(_PUBLIC)[:6], 3)
+    pairs: list[Pair] = [(often, often)] * 20
+    pairs += [(rare, rare)] * 5 + [(rare, None)] * 4 + [(rare, other or often)]
+    pairs += [(rarest, rarest)] + [(rarest, None)] * 2 + [(rarest, other or rare)] * 7
+    pairs += [(None, None)] * 8 + [(None, often), (None, other or rare)]
+    return chance.sample(pairs, len(pairs))
 
 
-def _shown(texts: dict[str, str], message: Message) -> str:
-    return texts.get(canonical(message), str(message.get("role")))
+def _measured(student: Student, pairs: list[Pair], *keys: str) -> dict[str, float | None]:
+    """What `measure` says of these pairs, under these keys: numbers or None."""
+    value = student.call("measure", pairs).value
+    if not isinstance(value, dict):
+        raise Wrong("`measure` did not return a dict")
+    for key in keys:
+        if key not in value:
+            raise Wrong(f"the dict that `measure` returned has no {key!r}")
+        if value[key] is not None and (
+            isinstance(value[key], bool) or not isinstance(value[key], int | float)
+        ):
+            raise Wrong(f"`{key}` is neither a number nor None")
+    return {key: value[key] for key in keys}
 
 
-def _keeps_some(student: Student, units: list[Unit]) -> None:
-    """A good part of a conversation is kept if the budget is large, by any estimate."""
-    came = _condensed(student, units, 10**9, Sizes())
-    if len(came) < len(_flat(units)) // 4:
-        raise Wrong("of a conversation that fits, nearly nothing came back", walk=came)
+def _is(found: float | None, real: float | None) -> bool:
+    return found is real if found is None or real is None else abs(found - real) < 1e-9
 
 
-def _within_units(units: list[Unit], sizes: Sizes) -> list[int]:
-    """Budgets at which a cut by size alone falls between a call and a result, after the last question."""
-    must = sizes.total(_keeps(units, 0, sizes))
-    newest = _flat(units[-2:])
-    cuts = [number for number, message in enumerate(newest) if message["role"] == "tool"]
-    return [must + sizes.total(newest[number:]) for number in cuts]
+def _expect(student: Student, what: str, pairs: list[Pair], *keys: str) -> None:
+    found, shares = _measured(student, pairs, *keys), _shares(pairs)
+    for key in keys:
+        if not _is(found[key], shares[key]):
+            raise Wrong(f"{what}: `{key}` is not what the task says")
 
 
-def _torn(messages: list[Message]) -> bool:
-    """Whether the calls of a message are not answered right after it, or a result stands alone."""
-    waiting: list[Any] = []
-    for message in messages:
-        if message.get("role") == "tool":
-            if not waiting or message.get("tool_call_id") != waiting.pop(0):
-                return True
-            continue
-        if waiting:
-            return True
-        calls = message.get("tool_calls")
-        waiting = (
-            [call.get("id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-        )
-    return bool(waiting)
+def _descriptions(student: Student) -> dict[str, str]:
+    """The texts for the six tools; an empty one if there is none, which one case asks for."""
+    value = student.value("DESCRIPTIONS")
+    if not isinstance(value, dict):
+        raise Wrong("`DESCRIPTIONS` is not a dict")
+    own = {name: value.get(name) for name in _PUBLIC if name}
+    return {name: text if isinstance(text, str) else "" for name, text in own.items()}
 
 
-@case(points=2, hint="Add up `tokens_of(message)` over all that you return.", public=True)
-def stays_within_the_budget(student: Student, chance: Random) -> None:
-    """What comes back of a conversation that is too long is within the budget, and not empty."""
-    units, sizes = _talk(chance, 3, after=0), Sizes()
-    for budget in _budgets(units, sizes):
-        came = _shorter(student, units, budget, sizes)
-        if any(not isinstance(message.get("role"), str) for message in came) or sizes.total(came) > budget:
-            raise Wrong("what came back is over the budget", walk=came)
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
 
 
-@case(points=1, hint="Set the system messages aside before you count back from the end.", public=True)
-def keeps_the_system_prompt(student: Student, chance: Random) -> None:
-    """The system prompt stays, at its place, however old it is."""
-    units, sizes = _talk(chance, 3), Sizes()
-    for budget in _budgets(units, sizes):
-        came = _shorter(student, units, budget, sizes)
-        if canonical(came[0]) != canonical(units[0][0]):
-            raise Wrong("the system prompt is not the first message any more", walk=came)
+def _choice(request: str, descriptions: dict[str, str]) -> str | None:
+    """The lexical model: the tool whose description shares most with a request, if it is one."""
+    words = " ".join(word for word in _words(request) if word not in _SMALL_WORDS)
+    scores = BM25().scores(words, list(descriptions.values()))
+    best = max(scores)
+    return list(descriptions)[scores.index(best)] if best > 0 and scores.count(best) == 1 else None
 
 
-@case(points=2, hint="In a long chain of calls the question is far from the end. It stays.", public=True)
-def keeps_the_question(student: Student, chance: Random) -> None:
-    """The last message of the user stays, also when many calls came after it."""
-    units, sizes = _talk(chance, 2, after=5), Sizes()
-    question = next(unit for unit in reversed(units) if unit[0]["role"] == "user")
-    for budget in _within_units(units, sizes):
-        came = _shorter(student, units, budget, sizes)
-        if not any(canonical(message) == canonical(question[0]) for message in came):
-            raise Wrong("what the user asked last is gone", walk=came)
+def _right(
+    own: dict[str, str], requests: dict[str | None, tuple[str, ...]], chance: Random
+) -> dict[str | None, float]:
+    """For each tool, and for none, the share of requests for which it is chosen."""
+    offered = dict(chance.sample(list(own.items()), len(own)))
+    number = chance.randrange(1000, 9999)
+    return {
+        expected: sum(_choice(text.format(number), offered) == expected for text in texts) / len(texts)
+        for expected, texts in requests.items()
+    }
 
 
-@case(points=3, hint="Group first: a reply with calls and its `tool` messages are one unit.", public=True)
-def calls_and_results_together(student: Student, chance: Random) -> None:
-    """A reply with calls and all of its results stay together or go together, whatever the budget."""
-    units, sizes = _talk(chance, 1, after=2, calls=2), Sizes()
-    _keeps_some(student, units)
-    for budget in _within_units(units, sizes):
-        came = _shorter(student, units, budget, sizes)
-        if _torn(came):
-            raise Wrong("a call stands without its result, or a result without its call", walk=came)
+def _tools_only(right: dict[str | None, float]) -> dict[str | None, float]:
+    return {expected: share for expected, share in right.items() if expected}
 
 
-@case(points=2, hint="Leave out whole messages. Never shorten, rewrite, reorder or add one.", public=True)
-def messages_stay_as_they_were(student: Student, chance: Random) -> None:
-    """What is kept stays as it was: the same messages, in the same order, each once, arguments untouched."""
-    units, sizes = _talk(chance, 2, after=2, calls=2), Sizes()
-    units[-1][-1]["content"] = _text(chance, 2_000)
-    _keeps_some(student, units)
-    for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
-        came = [canonical(message) for message in _shorter(student, units, budget, sizes, added=True)]
-        left = map(canonical, _flat(units))
-        if not all(message in left for message in came):
-            walk = [json.loads(message) for message in came]
-            raise Wrong("a message was changed, added, repeated or moved", walk=walk)
+def _fair(student: Student, chance: Random) -> dict[str, str]:
+    """The descriptions, if they are chosen for at least half of the notebook's requests."""
+    own = _descriptions(student)
+    if (_share(_tools_only(_right(own, _PUBLIC, chance)).values()) or 0) < 0.5:
+        raise Wrong("with these descriptions not even half of the notebook's requests find their tool")
+    return own
 
 
-@case(points=2, hint="Stop only when the next older unit does not fit. Budget reached exactly is within it.")
-def no_more_goes_than_must(student: Student, chance: Random) -> None:
-    """As much is kept as fits. A conversation that fits exactly comes back whole; one token less, and the
-    oldest unit goes, and no more."""
-    units, sizes = _talk(chance, 3), Sizes()
-    whole = sizes.total(_flat(units))
-    waiting = [*units, _calls(chance, [_id(chance)])[:1]]
-    for some in (units, units[1:], units[3:], waiting, _talk(chance, 20)):
-        for budget in (sizes.total(_flat(some)), 100 * whole):
-            if len(_condensed(student, some, budget, sizes)) != len(_flat(some)):
-                raise Wrong("of a conversation that fits, less or more came back", walk=_flat(some))
-    last = [unit for unit in units if unit[0]["role"] == "user"][-1]
-    for budget in (whole - 1, *_budgets(units, sizes)):
-        came = _shorter(student, units, budget, sizes)
-        kept = {canonical(message) for message in came}
-        if not kept <= {canonical(message) for message in _flat(units)}:
-            continue  # changed messages are the business of another case
-        gone = [unit for unit in units if not any(canonical(message) in kept for message in unit)]
-        free = [unit for unit in gone if unit[0]["role"] not in PINNED and unit is not last]
-        if free and sizes.total(_flat([free[-1]])) <= budget - sum(map(sizes.of, came)):
-            raise Wrong("a unit was left out for which there was room", walk=came)
+@case(2, "Compare with ==, and count every pair: (None, None) is right.", public=True)
+def counts_every_pair(student: Student, chance: Random) -> None:
+    """`accuracy` is the share of all pairs in which the choice is the expected one; if no tool is needed,
+    choosing none is right and choosing one is wrong."""
+    _expect(student, "pairs with and without need", _pairs(chance), "accuracy")
+    right: list[Pair] = [(None, None), *[("check_stock", "check_stock")] * 999]
+    many = right + [("check_stock", "find_order")] * 1000
+    _expect(student, "two thousand pairs", many, "accuracy")
 
 
-@case(points=2, hint="Go back from the newest unit and stop at the first that does not fit; do not skip it.")
-def oldest_go_first(student: Student, chance: Random) -> None:
-    """The oldest units go first: where one does not fit, nothing older is kept, however small it is."""
-    small = [[_says(chance, "assistant", 1)], _calls(chance, [_id(chance)], words=1)]
-    large = _calls(chance, [_id(chance) for _ in range(6)])
-    units = [[_says(chance, "system")], *small, large, [_says(chance, "assistant", 1)], *_talk(chance, 0)[1:]]
-    sizes = Sizes()
-    whole = sizes.total(_flat(units))
-    _keeps_some(student, units)
-    most = [canonical(message) for message in _shorter(student, units, whole - 1, sizes)]
-    came = _shorter(student, units, whole - sizes.total(large) + chance.randrange(4), sizes)
-    kept = {canonical(message) for message in came}
-    # Who never keeps the large unit as a whole has another mistake.
-    never = any(canonical(message) not in most for message in large)
-    gone = any(canonical(message) not in kept for message in large)
-    if gone and not never and any(canonical(message) in kept for message in _flat(small)):
-        raise Wrong("something is kept that is older than a unit that is not", walk=came)
+@case(1, "Return the quotient as it is; round only what you print.")
+def rounds_nothing(student: Student, chance: Random) -> None:
+    """No share is rounded."""
+    names = chance.sample(list(_PUBLIC)[:6], 3)
+    often, rare, rarest = names
+    pairs: list[Pair] = [(often, often)] * 13 + [(rare, rare)] * 2 + [(rare, None)] * 3 + [(rare, often)] * 2
+    pairs += [(rarest, rarest)] + [(rarest, None)] * 4 + [(rarest, rare)] * 6
+    pairs += [(None, None)] * 4 + [(None, often)] * 9  # 44 pairs, of which 13 need none: no share is short
+    found = _measured(student, pairs, *_KEYS)
+    if found == _measured(student, _pairs(chance), *_KEYS):
+        raise Wrong("other pairs have the same shares")
+    for key, share in found.items():
+        if share is None or share == round(share, 8):
+            raise Wrong(f"`{key}` of 44 pairs has eight digits or fewer")
 
 
-@case(
-    points=1, hint="Ids repeat: a result belongs to the reply that it follows, not to any reply with its id."
-)
-def ids_repeat(student: Student, chance: Random) -> None:
-    """Calls of different replies may have the same id: the results of a reply are the ones that follow it. A
-    question that was asked before, word by word, is another message."""
-    question, other = _says(chance, "user"), _says(chance, "user")
-    chain = [
-        _calls(chance, [f"call_{number}", f"call_{number + 4}"][: 1 + number % 2]) for number in range(5)
+@case(2, "First the share for each expected value, None among them; then the mean of these shares.")
+def weighs_tools_equally(student: Student, chance: Random) -> None:
+    """`balanced` is a mean of shares: for each expected value, none needed among them, the share of its
+    pairs that are right; a tool that is asked for often counts no more than a rare one."""
+    _expect(student, "a frequent tool and two rare ones", _pairs(chance), "balanced")
+    often, once, never = chance.sample(list(_PUBLIC)[:6], 3)
+    pairs: list[Pair] = [(often, often)] * 8 + [(once, often), (never, None)] + [(None, None)] * 2
+    _expect(student, "tools that are needed once, and never chosen", pairs, "balanced")
+
+
+@case(2, "Each of the two has its own denominator.", public=True)
+def counts_both_mistakes(student: Student, chance: Random) -> None:
+    """`needless` is the share of calls among the pairs that need no tool, `missed` the share of none among
+    the pairs that need one."""
+    _expect(student, "pairs with and without need", _pairs(chance), "needless", "missed")
+
+
+@case(1, "Compare names as they are, and average over what was expected, not over what was chosen.")
+def survives_invented_tools(student: Student, chance: Random) -> None:
+    """A chosen tool that nobody expects, even one that does not exist, is a wrong choice and nothing more."""
+    often, rare, wrong = chance.sample(list(_PUBLIC)[:6], 3)
+    odd = [often.upper(), often.title(), f"{often}s", f"my_{often}", f"{often} ", f" {often}", often[:-1]]
+    # U+FF3F is an underscore after Unicode's normalization NFKC.
+    odd += [often.replace("_", mark) for mark in ("-", "\uff3f")]
+    odd += [f"magic_{chance.randrange(100)}", "None", "null", "none"]
+    needs: list[Pair] = [
+        (often, often),
+        (rare, rare),
+        (wrong, wrong),
+        (None, None),
+        (wrong, None),
+        (None, often),
     ]
-    again = json.loads(re.sub(r"call_[1-9]", lambda id: f"call_{id[0] > 'call_4':d}", json.dumps(chain)))
-    plain = [[_says(chance, "system")], *_talk(chance, 1)[1:3], [other], *chain[:3], [question], *chain[3:]]
-    _kept_alike(student, plain, [*plain[:3], [dict(question)], *again[:3], [question], *again[3:]])
+    known = _measured(student, [*needs, *[(often, wrong)] * len(odd), *[(None, often)] * len(odd)], *_KEYS)
+    right = _measured(student, [*needs, *[(often, often)] * len(odd), *[(None, None)] * len(odd)], *_KEYS)
+    if known == right:
+        raise Wrong("right choices and wrong ones have the same shares")
+    came = _measured(
+        student, [*needs, *[(often, name) for name in odd], *[(None, name) for name in odd]], *_KEYS
+    )
+    for key in _KEYS:
+        if not _is(came[key], known[key]):
+            raise Wrong(f"`{key}` is not what it is if the wrong choices are known tools")
+    other = _measured(student, [*needs, ("magic", None), ("magic", wrong)], *_KEYS)
+    for name in odd:
+        named = _measured(student, [*needs, (name, None), (name, wrong)], *_KEYS)
+        if not all(_is(named[key], other[key]) for key in _KEYS):
+            raise Wrong(f"a tool of the name {name!r} is not counted as a tool like any other")
 
 
-@case(
-    points=1,
-    hint="`assistant` with calls begins a unit; it may have text too. `tool_calls: null` begins none.",
-)
-def text_beside_calls(student: Student, chance: Random) -> None:
-    """A reply with text and calls is a reply with calls; one whose `tool_calls` is null or [] is not."""
-    plain: list[Unit] = [[_says(chance, "system")]]
-    odd = list(plain)
-    either: list[Any] = [None, [], None, []]
-    for nothing in either:
-        calls, answer = _calls(chance, [_id(chance), _id(chance)]), _says(chance, "assistant")
-        question = [_says(chance, "user")]
-        plain += [calls, [answer], question]
-        odd += [
-            [{**calls[0], "content": _text(chance)}, *calls[1:]],
-            [{**answer, "tool_calls": nothing}],
-            question,
-        ]
-    _kept_alike(student, plain, odd, every=1)
+@case(1, "Check the length before you divide, and tell 0 from None.")
+def knows_no_share_of_nothing(student: Student, chance: Random) -> None:
+    """A share of no pairs is None: all four of an empty list, `needless` if every pair needs a tool,
+    `missed` if none does. A share of 0 is 0."""
+    pairs = _pairs(chance)
+    needing = _measured(student, [pair for pair in pairs if pair[0]], *_KEYS)
+    idle = _measured(student, [(None, None)] * 3, "needless", "missed")
+    if needing["needless"] is not None or idle["missed"] is not None:
+        raise Wrong("a share of no pairs is not None")
+    if None in (needing["accuracy"], needing["balanced"], needing["missed"]) or idle["needless"] != 0:
+        raise Wrong("a share of some pairs is not a number")
+    _expect(student, "no pairs", [], *_KEYS)
 
 
-@case(points=1, hint="What must stay, stays, even over the budget; nothing else does.")
-def too_small_a_budget(student: Student, chance: Random) -> None:
-    """If the system messages and the last question alone are over the budget, just these come back."""
-    units, sizes = _talk(chance, 2, after=2), Sizes()
-    must = _keeps(units, 0, sizes)
-    known = {canonical(message) for message in must}
-    whole = _shorter(student, units, sizes.total(must) + sizes.total(units[-1]), sizes)
-    wanted = [each for message in whole if (each := canonical(message)) in known]
-    for budget in range(sizes.total(must) + 1):
-        came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
-        if came != wanted:
-            walk = [json.loads(message) for message in came]
-            raise Wrong(
-                "with a budget too small, other messages came back than those that must stay", walk=walk
-            )
+@case(2, "Run the cell that tries the requests, and look at the first that goes wrong.", public=True)
+def chooses_for_the_notebook(student: Student, chance: Random) -> None:
+    """With `DESCRIPTIONS`, the lexical model is right for at least 9 in 10 of the notebook's requests, as a
+    balanced mean over the six tools and none."""
+    own = _descriptions(student)
+    for name, text in own.items():
+        if not text:
+            raise Wrong(f"`DESCRIPTIONS` has no text for {name!r}")
+    right = _right(own, _PUBLIC, chance)
+    if (_share(right.values()) or 0) < 0.9:
+        worst = min(right, key=lambda name: right[name])
+        raise Wrong(f"too many go wrong, most of them where {worst or 'no tool'} is expected")
 
 
-@case(points=1, hint="Go by the role, not by the position: `system` and `developer`. None of them is a stop.")
-def every_system_message(student: Student, chance: Random) -> None:
-    """All messages with role `system` or `developer` stay, in the middle of a conversation too, and what is
-    older than they are is kept as else."""
-    first, *rest = _talk(chance, 3)
-    inserted = [[_says(chance, "developer")], [_says(chance, "system")]]
-    units, sizes = [first, *rest[:3], inserted[0], *rest[3:9], inserted[1], *rest[9:]], Sizes()
-    for budget in _budgets(units, sizes, every=1):
-        came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
-        if any(canonical(unit[0]) not in came for unit in inserted):
-            raise Wrong("a message with role system or developer is gone", walk=[json.loads(m) for m in came])
-        else_kept = _shorter(student, [first, *inserted, *rest], budget, sizes)
-        if sorted(came) != sorted(map(canonical, else_kept)):
-            raise Wrong("other messages were kept than if the system messages were all at the beginning")
+@case(5, "Read the tool's page again: which of its words would a customer use?")
+def chooses_for_others(student: Student, chance: Random) -> None:
+    """It is right for at least 8 in 10 of other requests, balanced over the six tools, also if the tools of
+    another department are offered. They use words of the tools' pages, other ones than the notebook's
+    requests."""
+    own = _descriptions(student)
+    strangers = {f"stranger_{index}": text for index, text in enumerate(_STRANGERS)}
+    for offered, among in ((own, ""), (own | strangers, " among more tools")):
+        right = _tools_only(_right(offered, _UNSEEN, chance))
+        if (_share(right.values()) or 0) < 0.8:
+            worst = min(right, key=lambda name: right[name])
+            raise Wrong(f"too many go wrong{among}, most of them where {worst} is expected")
 
 
-@case(points=1, hint="Do not estimate: models count differently. Ask `tokens_of` about every message.")
-def sizes_are_asked_for(student: Student, chance: Random) -> None:
-    """Sizes are what `tokens_of` says, however it counts."""
-    units = [*_talk(chance, 3), _calls(chance, [_id(chance)])]
-    ask, result = map(canonical, units[-1])
-    for budget in _budgets(units, Sizes())[2:]:
-        wanted = _shorter(student, units, budget, Sizes())
-        for small in (5, 95):  # of 100 that the newest unit has
-            sizes = Sizes(50, known={ask: small, result: 100 - small})
-            if canonical(came := _shorter(student, units, 50 * budget, sizes)) != canonical(wanted):
-                raise Wrong("what is kept is not what fits, by what `tokens_of` said", walk=came)
-    must = _keeps(units, 0, Sizes())
-    nothing = Sizes(known={canonical(message): 0 for message in _flat(units) if message not in must})
-    for budget, alike, kept in ((len(must), 10**9, _flat(units)), (len(must) - 1, len(must), must)):
-        came, usual = (_condensed(student, units, *each) for each in ((budget, nothing), (alike, Sizes())))
-        if usual == kept and came != kept:  # else there is another mistake
-            raise Wrong("of messages without any token, others were kept than the rules say", walk=came)
+@case(2, "Leave out what only the makers of a tool care about, and words that fit every request.")
+def chooses_none(student: Student, chance: Random) -> None:
+    """It chooses no tool for at least 8 in 10 of other requests that need none."""
+    if _right(_fair(student, chance), _UNSEEN, chance)[None] < 0.8:
+        raise Wrong("a tool is chosen for too many requests that need none")
 
 
-@case(points=1, hint="Build a list of your own; `pop` and `remove` change the caller's.")
-def callers_list_stays(student: Student, chance: Random) -> None:
-    """The list that the caller gave is afterwards as it was before."""
-    units, sizes = _talk(chance, 3), Sizes()
-    given = _flat(units)
-    for budget in _budgets(units, sizes):
-        _shorter(student, units, budget, sizes)
-        answer = student.call("condense", given, budget, Callback(sizes.of, "tokens_of"))
-        if canonical(answer.args[:1]) != canonical([given]):
-            raise Wrong("the caller's own list of messages was changed", walk=given)
+@case(1, "Thirty words are two sentences. Which word could go?", public=True)
+def is_short(student: Student, chance: Random) -> None:
+    """No description has more than 30 words, and half of the notebook's requests find their tool."""
+    for name, text in _fair(student, chance).items():
+        if (count := len(_COUNTED.findall(text))) > MAX_WORDS:
+            raise Wrong(f"the description of {name} has {count} words")
 
 
-@case(points=1, hint="Go by the role only: content may be empty, null or a list, and keys may be new to you.")
-def messages_of_every_kind(student: Student, chance: Random) -> None:
-    """What a message holds does not matter: empty text, null, a list of parts, keys that are new; a question
-    without text is the user's last message too."""
-    plain: list[Unit] = [[_says(chance, "system")]]
-    odd = list(plain)
-    parts = [{"type": "text", "text": _text(chance)}]
-    for content in ("", None, parts, f"  {_text(chance)}\n"):
-        said = [_says(chance, role) for role in ("user", "assistant", "user")]
-        calls = _calls(chance, [_id(chance)])
-        plain += [[message] for message in said] + [calls]
-        kinds: list[Message] = [
-            {},
-            {"content": content, "refusal": None},
-            {"content": content, "name": "ada"},
-        ]
-        odd += [[{**message, **kind}] for message, kind in zip(said, kinds, strict=True)] + [calls]
-        _kept_alike(student, plain, odd)
+@case(1, "A description that quotes a test shows nothing about the next request.")
+def quotes_no_request(student: Student, chance: Random) -> None:
+    """No description has four words in a row that are four words in a row of a request in the notebook, and
+    half of those requests find their tool."""
+    own = {name: _runs(text) for name, text in _fair(student, chance).items()}
+    quoted = {run for texts in _PUBLIC.values() for text in texts for run in _runs(text)}
+    for name, runs in own.items():
+        if runs & quoted:
+            raise Wrong(f"the description of {name} quotes a request: {' '.join(min(runs & quoted))!r}")
 
 
-@case(points=1, hint="Read rules 1 to 3 again and play small conversations by hand: each rule, at its edges.")
-def whatever_the_conversation(student: Student, chance: Random) -> None:
-    """Of any conversation, at any budget, just those messages come back that the three rules name."""
-    shapes = Random("l4")  # not from `chance`: equal work gets equal points
-    for _ in range(40):
-        units: list[Unit] = []
-        for kind in shapes.choices([*LENGTHS, "calls", "calls"], k=shapes.randrange(1, 9)):
-            ids = shapes.choices(["call_0", "call_1", "call_2"], k=shapes.randrange(1, 4))
-            more = (
-                shapes.choice([{}, {"tool_calls": None}, {"tool_calls": []}]) if kind == "assistant" else {}
-            )
-            text = _text(chance, shapes.randrange(1, 9)) if shapes.random() < 0.5 else None
-            made = _calls(chance, ids, text) if kind == "calls" else [{**_says(chance, kind), **more}]
-            units.append(made)
-        units.insert(shapes.randrange(len(units) + 1), [_says(chance, "user")])
-        sizes = Sizes(*shapes.choice([(5, 3), (40, 10**6), (0, 1)]))
-        fits = sizes.total(_flat(units[shapes.randrange(len(units)) :]))
-        _exactly(student, units, max(fits + shapes.choice([-1, 0, 0, 1]), 1), sizes)
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _words(text)
+    return {tuple(words[i : i + QUOTE]) for i in range(len(words) - QUOTE + 1)}

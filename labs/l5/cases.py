@@ -1,512 +1,661 @@
-"""The cases of lab 5: repair what a model wrote badly, and change nothing that it meant."""
+"""The cases of lab 5: validate a call.
+
+A case speaks of `text`, `whole`, `place`; what the tool and its arguments are really called, and all values,
+come from `chance`. What is wrong with a call is known because the case put it there.
+"""
+
+from __future__ import annotations
 
 import json
 import re
-import unicodedata
-from collections.abc import Callable
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Lab, Student, Wrong, case
+from zoolab.grading import Lab, Student, Wrong, case
 
-LAB = Lab("l5", "Repair", functions=("repair", "run_tool"))
+LAB = Lab("l5", "Validate a call", functions=("validate",), uses=("jsonschema",))
 
-TEXTS = ("city", "owner", "room", "topic", "street", "guest")
-COUNTS = ("days", "seats", "level", "copies", "nights", "pages")
-CHOICES = {"unit": ("metric", "imperial"), "size": ("small", "large"), "mode": ("fast", "careful")}
-WORDS = ("amber", "harbor", "willow", "cedar", "falcon", "lantern", "meadow", "copper", "velvet")
+Pairs = set[tuple[str, str]]
 
-
-class Task:
-    """Arguments as they were meant, and the schema that they meet; `optional` is not required."""
-
-    def __init__(self, chance: Random) -> None:
-        self.text, self.count = chance.choice(TEXTS), chance.choice(COUNTS)
-        self.choice, self.optional = chance.choice(sorted(CHOICES)), chance.choice(["note", "label"])
-        self.number = chance.randrange(12, 90)
-        values = {"type": "string", "enum": list(CHOICES[self.choice])}
-        texts = " ".join(chance.sample(WORDS, 2)).title(), chance.choice(WORDS)
-        names = [self.text, self.count, self.choice, self.optional]
-        kinds = [{"type": "string"}, {"type": "integer"}, values, {"type": "string"}]
-        picked = [texts[0], self.number, chance.choice(values["enum"]), texts[1]]
-        self.meant: dict[str, Any] = dict(zip(names, picked, strict=True))
-        self.schema: dict[str, Any] = {"type": "object", "properties": dict(zip(names, kinds, strict=True))}
-        self.schema |= {"required": names[:3], "additionalProperties": False}
-
-    def but(self, **changes: Any) -> str:
-        """The arguments as JSON, with some of text, count, choice and optional changed."""
-        return json.dumps({**self.meant, **{getattr(self, part): new for part, new in changes.items()}})
-
-    def bare(self, **changes: Any) -> str:
-        """The same without quotes, as no rule of the task can read it."""
-        return "{" + ", ".join(f"{k}: {v}" for k, v in json.loads(self.but(**changes)).items()) + "}"
-
-
-class Spent(Exception):
-    """The model was asked more often than the budget allows."""
-
-
-class Model:
-    """Proposes one text after the other, the last one again and again, and keeps the questions.
-
-    It is asked `budget` times; then the call of the student's code ends. How often a model may be asked is
-    the affair of one case, and the others go on as if the code had given up there.
-    """
-
-    def __init__(self, *proposals: Any, budget: int = 100) -> None:
-        self.proposals, self.budget = proposals, budget
-        self.questions: list[str] = []
-
-    def __call__(self, question: Any) -> Any:
-        if not isinstance(question, str):
-            raise TypeError("the model takes one text")
-        self.questions.append(question)
-        if len(self.questions) > self.budget:
-            raise Spent
-        proposal = ("I cannot help.", *self.proposals)[min(len(self.questions), len(self.proposals))]
-        if isinstance(proposal, Exception):
-            raise proposal
-        return proposal
-
-
-def ask(student: Student, task: Task, raw: str, model: Model, budget: int) -> Any:
-    model.budget = budget
-    try:
-        return student.call("repair", raw, task.schema, Callback(model, "model"), budget).value
-    except Spent:
-        return None
-
-
-def same(found: Any, wanted: Any) -> bool:
-    """Equal as JSON: true is not 1, and 1 is not 1.0; the order of keys says nothing."""
-    return json.dumps(found, sort_keys=True) == json.dumps(wanted, sort_keys=True)
-
-
-def must_give(student: Student, task: Task, raw: str, model: Model, budget: int, what: str) -> None:
-    found = ask(student, task, raw, model, budget)
-    if not same(found, task.meant):
-        instead = "gave it up" if found is None else "returned something else than what was meant"
-        raise Wrong(f"{what}: `repair` {instead}")
-
-
-def must_give_up(student: Student, task: Task, raw: str, model: Model, budget: int, what: str) -> None:
-    """Nothing comes back. Other cases ask that it is `None`, not `{}`, and how often the model is asked."""
-    if ask(student, task, raw, model, budget) not in (None, {}):
-        raise Wrong(f"{what}: `repair` returned arguments all the same, and a tool would have run with them")
-
-
-def refuses(student: Student, task: Task, what: str, *proposals: str, raw: str = "") -> None:
-    """None of these is accepted; a right one that follows may be, if the code asks again."""
-    for proposal in proposals:
-        found = ask(student, task, raw or task.bare(), Model(proposal, task.but()), 2)
-        if found not in (None, {}) and not same(found, task.meant):
-            raise Wrong(
-                f"{what}: `repair` returned arguments all the same, and a tool would have run with them"
-            )
-
-
-def by_rules(student: Student, task: Task, raw: str, what: str, unasked: bool = False) -> None:
-    model = Model()
-    must_give(student, task, raw, model, 2, what)
-    if unasked and model.questions:
-        raise Wrong(f"{what}: the model was asked, and need not have been")
-
-
-# Behind the three backticks; all of them are tried, or equal work would get unequal points.
-FENCES = ("json", "", "JSON")
-
-
-def fenced(text: str, word: str = "json") -> str:
-    return f"```{word}\n{text}\n```"
-
-
-#: The rules of the task, each with what undoes it.
-WAYS: dict[str, Callable[[str], str]] = {
-    "a fence": fenced,
-    "a trailing comma": lambda text: text[:-1] + ",}",
-    "single quotes": lambda text: str(json.loads(text)),
-    "JSON in a JSON string": json.dumps,
+_VERBS = ("book", "find", "move", "order", "plan", "send", "store", "track")
+_ROLES = ("text", "whole", "ratio", "flag", "choice", "tags", "place", "lines", "street", "house", "extra")
+_STEMS = ("cabin", "door", "guest", "lake", "road", "ship")
+_NAMES = [stem + end for stem in _STEMS for end in ("box", "code", "note", "rate", "side")]
+_PLACE = {
+    "type": "object",
+    "properties": {"street": {"type": "string"}, "house": {"type": "integer"}},
+    "required": ["street", "house"],
+    "additionalProperties": False,
 }
 
 
-def is_read(student: Student, task: Task, raw: str) -> bool:
-    """Whether the student's code reads this without a model."""
-    return same(ask(student, task, raw, Model(), 0), task.meant)
+class Bench:
+    """A tool in a registry, arguments that it takes, and the student's `validate` to try them on."""
+
+    def __init__(self, student: Student, chance: Random, about: str = "") -> None:
+        self.student, self.chance, self.about = student, chance, about
+        self.names = dict(zip(_ROLES, chance.sample(_NAMES, len(_ROLES)), strict=True))
+        self.tool, *others = (f"{verb}_{chance.choice(_NAMES)}" for verb in chance.sample(_VERBS, 3))
+        self.low = chance.randrange(1, 20)
+        self.choices = chance.sample(_NAMES, 3)
+        self.schema = self._schema()
+        self.lenient = others[0]
+        free = {"type": "object", "properties": {}, "required": []}
+        self.registry = {self.lenient: free, self.tool: self.schema, others[1]: _PLACE}
+        self.right = self._arguments()
+
+    def _schema(self) -> dict[str, Any]:
+        kinds: dict[str, Any] = {
+            "text": {"type": "string"},
+            "whole": {"type": "integer", "minimum": self.low, "maximum": self.low + 10},
+            "ratio": {"type": "number"},
+            "flag": {"type": "boolean"},
+            "choice": {"type": "string", "enum": self.choices},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "place": _PLACE,
+            "lines": {"type": "array", "items": _PLACE},
+        }
+        properties = dict(self.chance.sample(list(kinds.items()), len(kinds)))
+        return {**_PLACE, "properties": properties, "required": ["place", "text", "whole"]}
+
+    def _arguments(self) -> dict[str, Any]:
+        chance = self.chance
+        text, *tags = chance.sample(_NAMES, 4)
+        place, *lines = [
+            {"street": chance.choice(_NAMES), "house": chance.randrange(10, 99)} for _ in range(4)
+        ]
+        numbers = {"whole": self.low + chance.randrange(1, 10), "ratio": chance.choice([0.5, 3.25, 7.25])}
+        choice, flag = chance.choice(self.choices), True
+        values = {**numbers, "flag": flag, "text": text, "choice": choice, "tags": tags, "place": place}
+        return dict(chance.sample([*values.items(), ("lines", lines)], 8))
+
+    def named(self, value: Any) -> Any:
+        """A value, with the names that the student sees."""
+        if isinstance(value, dict):
+            return {self.named(key): self.named(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.named(item) for item in value]
+        return self.names.get(value, value) if isinstance(value, str) else value
+
+    def raw(self, arguments: dict[str, Any]) -> str:
+        """Arguments as the model writes them."""
+        return json.dumps(self.named(arguments))
+
+    def without(self, role: str) -> dict[str, Any]:
+        """The right arguments without one."""
+        return {key: value for key, value in self.right.items() if key != role}
+
+    def bad(self, what: str, arguments: dict[str, Any], *pointers: str) -> None:
+        """`what` is wrong with these arguments, at these pointers; none means that nothing is wrong."""
+        wanted = {("invalid_arguments", at) for at in pointers}
+        self.judge(what, self.tool, self.raw(arguments), wanted)
+
+    def found(self, arguments: dict[str, Any] | str, tool: str = "") -> Pairs:
+        """What the student's code reports, with its own pointers."""
+        raw = arguments if isinstance(arguments, str) else self.raw(arguments)
+        call = self.call(tool or self.tool, raw)
+        return _pairs(self.student.call("validate", call, self.named(self.registry)).value)
+
+    def no_json(self, what: str, *texts: str) -> None:
+        """A right call runs, and each of these texts is as little JSON as one that is plainly none."""
+        self.bad("a call with nothing wrong", self.right)
+        wanted = self.found("{")
+        if not wanted:
+            raise Wrong("text that is not JSON was let through")
+        for text in texts:
+            if (found := self.found(text)) != wanted:
+                raise Wrong(f"{what}: this was {'reported in another way' if found else 'let through'}")
+
+    def call(self, tool: str, raw: str) -> dict[str, Any]:
+        """A call as it is on the wire."""
+        return {"id": "call_1", "type": "function", "function": {"name": tool, "arguments": raw}}
+
+    def judge(self, what: str, tool: str, raw: str, wanted: Pairs) -> None:
+        """Have one call validated, and compare what is reported with what is wrong.
+
+        Another code for wrong arguments, and another way to write a pointer, such as `place.street`, cost
+        the cases about codes and about pointers only.
+        """
+        answer = self.student.call("validate", self.call(tool, raw), self.named(self.registry))
+        found = {self._judged(code, at) for code, at in _pairs(answer.value)}
+        real = {self._judged(code, self._pointer(at)) for code, at in wanted}
+        if real and not found:
+            raise Wrong(f"{what}: this was let through")
+        if real - found:
+            raise Wrong(f"{what}: this was not reported, or with another code or pointer")
+        if found - real:
+            raise Wrong(f"{what}: more was reported than is wrong" if real else f"{what} was refused")
+
+    def _judged(self, code: str, at: str) -> tuple[str, str]:
+        if code in ("unknown_tool", "invalid_json"):
+            return code, at
+        return code if self.about == "codes" else "", at if self.about == "pointers" else _steps(at)
+
+    def _pointer(self, at: str) -> str:
+        return "/".join(self.names.get(part, part) for part in at.split("/"))
 
 
-def ways(student: Student, task: Task) -> dict[str, Callable[[str], str]]:
-    """The rules that the student's code has: that it has all of them is asked in a case for each."""
-    found = {what: way for what, way in WAYS.items() if is_read(student, task, way(task.but()))}
-    if not found:
-        raise Wrong("none of the rules works where one fault comes alone")
-    return found
+def _pairs(value: Any) -> Pairs:
+    listed = isinstance(value, list) and all(isinstance(problem, dict) for problem in value)
+    if not listed or not all(isinstance(p.get(key), str) for p in value for key in ("code", "pointer")):
+        raise Wrong("`validate` did not return a list of dicts, each with the texts `code` and `pointer`")
+    return {(problem["code"], problem["pointer"]) for problem in value}
 
 
-#: Strings with marks in them that the rules look for, and with blanks, letters and signs of their own.
-ODD: tuple[str, ...] = (
-    "it's {0}, isn't it",
-    "{0},}} and {0},]",
-    "```{0}```",
-    "'{0}': None",
-    ", }}",
-    "  {0}  {0} ",
-)
-ODD += ("a {{ {0}", "7", "true", "null", "Málaga, 東京, Łódź {0}", 'the "{0}"', "{0}\n{0}\t", "C:\\{0}\\")
-ODD += ("https://{0}.example/#{0}", "", "/* {0} */ // {0}", "“{0}” and ‘{0}’")
+def _steps(pointer: str) -> str:
+    return "/".join(re.findall(r"\w+", pointer))
 
 
-@case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
-def leaves_the_valid_alone(student: Student, chance: Random) -> None:
-    """Text that is valid already comes back as it is, whatever marks stand inside its strings; the model is
-    not asked."""
-    for odd in ODD:
-        task = Task(chance)
-        task.meant[task.text] = odd.format(chance.choice(WORDS))
-        for plain in (True, False):
-            by_rules(student, task, json.dumps(task.meant, ensure_ascii=plain), "a valid text", unasked=True)
-    more = {"homeTown": "here", "urgent": True, "late": False, "price": 2.5, "change": -12}
-    kinds = {str: "string", bool: "boolean", float: "number", int: "number"}
-    for name, value in more.items():
-        task.meant[name], task.schema["properties"][name] = value, {"type": kinds[type(value)]}
-        by_rules(student, task, task.but(), f"a valid text with `{name}`")
+@case(2, "Return an empty list when nothing is wrong, and not before you have looked.", public=True)
+def lets_right_calls_run(student: Student, chance: Random) -> None:
+    """A call that meets its schema gives an empty list, with and without its optional arguments; the same
+    call with a text in place of the integer does not."""
+    bench = Bench(student, chance)
+    required = {role: bench.right[role] for role in ("text", "whole", "place")}
+    bench.bad("a call with nothing wrong", bench.right)
+    bench.bad("a call with the required arguments only", required)
+    bench.bad("a text for an integer", {**bench.right, "whole": "many"}, "/whole")
+    text = json.dumps(bench.named({**bench.right, "text": "Zoë, 東京"}), ensure_ascii=False)
+    bench.judge(
+        "a call with blanks around it and letters of all kinds", bench.tool, f"\n {text}\t\r\n", set()
+    )
 
 
-@case(points=1, hint="The three backticks, and the word behind them, stand around the JSON.", public=True)
-def takes_off_a_fence(student: Student, chance: Random) -> None:
-    """A Markdown fence around the JSON (three backticks) comes off."""
-    task = Task(chance)
-    for word in FENCES:
-        by_rules(student, task, fenced(task.but(), word), "a fenced text", unasked=True)
+@case(1, "Compare the name as it is: no lower(), no startswith(), no guess.", public=True)
+def knows_the_tools(student: Student, chance: Random) -> None:
+    """A name that is not in the registry, letter by letter, gives `unknown_tool` at "" and nothing else,
+    whatever the arguments are."""
+    bench = Bench(student, chance)
+    bench.bad("a call with nothing wrong", bench.right)
+    wide = chr(ord(bench.tool[0]) + 0xFEE0) + bench.tool[1:]  # the same letter, as wide as a Chinese one
+    alike = bench.tool.replace("_", "-"), f"functions.{bench.tool}", wide
+    for name in (bench.tool.upper(), bench.tool[:-2], bench.tool + "s", f" {bench.tool}\n", "", *alike):
+        for raw in (bench.raw(bench.right), "{"):
+            bench.judge("a tool that does not exist", name, raw, {("unknown_tool", "")})
 
 
-@case(points=1, hint="It stands right before the closing brace, maybe with a blank between.", public=True)
-def drops_a_trailing_comma(student: Student, chance: Random) -> None:
-    """A comma before the closing brace is dropped."""
-    task = Task(chance)
-    for end in (",}", ", }", ",\n}"):
-        by_rules(student, task, task.but()[:-1] + end, "a text with a trailing comma")
+@case(1, "json.loads raises ValueError. Report it; do not go on with {}.", public=True)
+def reads_json(student: Student, chance: Random) -> None:
+    """Text that is not JSON gives `invalid_json` at "" and nothing else; blank text stands for `{}`."""
+    bench = Bench(student, chance)
+    whole = bench.raw(bench.right)
+    bench.bad("a call with nothing wrong", bench.right)
+    fences = f"```json\n{whole}\n```", f"`{whole}`", f"<tool_call>{whole}</tool_call>"
+    around = (*fences, whole + " please", "Here: " + whole, whole + ";", "\ufeff" + whole)
+    two_lines = bench.raw({**bench.right, "text": "?"}).replace("?", "one\ntwo")
+    broken = ("{", "x", whole[:-1], whole[:-1] + ",}", whole * 2, two_lines)
+    for text, tool in [(text, tool) for text in (*broken, *around) for tool in (bench.tool, bench.lenient)]:
+        what = "an object with other text around it" if text in around else "text that is not JSON"
+        bench.judge(what, tool, text, {("invalid_json", "")})
+    for blank in ("", " ", "\n\t "):
+        bench.judge("blank text for a tool that needs no arguments", bench.lenient, blank, set())
+        if {code for code, _ in bench.found(blank)} in (set(), {"invalid_json"}):
+            raise Wrong("blank text, for a tool with required arguments: they are what is missing")
 
 
-@case(points=2, hint="`eval` runs what a stranger wrote; `ast.literal_eval` only reads it.", public=True)
-def reads_python_quotes(student: Student, chance: Random) -> None:
-    """Single quotes are read as Python prints a dict: `{'guest': "O'Hara"}`. Text is read and never run."""
-    task = Task(chance)
-    for name in ("{0}", "O'{0}", "{0}'s"):
-        task.meant[task.text] = name.format(chance.choice(WORDS).title())
-        by_rules(student, task, str(task.meant), "a text with single quotes")
-    for expression in ("6 * 7", "max(3, 40)", "[n for n in (1, 2)][1]", "__import__('os')._exit(7)"):
-        raw = str(task.meant).replace(str(task.number), expression)
-        must_give_up(student, task, raw, Model("no"), 0, "an expression in place of a number")
-    raw = str(task.meant).replace(f"'{task.meant[task.optional]}'", f"'{task.meant[task.optional]}'[:]")
-    must_give_up(student, task, raw, Model("no"), 0, "an expression in place of a text")
+@case(2, "null, a list and a text are JSON, and none of them is an object. Only blank text stands for {}.")
+def wants_one_object(student: Student, chance: Random) -> None:
+    """JSON that is not one object gives `invalid_json` at "" and nothing else: null, true, a number, a list,
+    a text, even a text with an object inside."""
+    bench = Bench(student, chance)
+    whole = bench.raw(bench.right)
+    plain = chance.sample(["null", "true", "false", "0", "7", "[]", '""'], 7)
+    bench.bad("a call with nothing wrong", bench.right)
+    for text in (*plain, f"[{whole}]", json.dumps(whole)):
+        bench.judge("JSON that is not one object", bench.tool, text, {("invalid_json", "")})
 
 
-@case(points=1, hint="`json.loads` gives a string? Then the object is inside.", public=True)
-def opens_what_was_encoded_twice(student: Student, chance: Random) -> None:
-    """JSON inside a JSON string is opened."""
-    task = Task(chance)
-    by_rules(student, task, json.dumps(task.but()), "a text that was encoded twice")
+@case(1, "object_pairs_hook: as many keys as pairs, whatever the values? parse_constant: raise ValueError.")
+def is_strict(student: Student, chance: Random) -> None:
+    """`NaN`, `Infinity`, `-Infinity`, and a key that comes twice in one object, are `invalid_json` at "",
+    deep inside too."""
+    bench = Bench(student, chance)
+    numbers = [float("nan"), float("inf"), float("-inf")]
+    bench.no_json("NaN or Infinity", *(bench.raw({**bench.right, "ratio": number}) for number in numbers))
+    twice = bench.raw({"text": "x"})[:-1] + ", "
+    whole, inner = bench.raw(bench.right), bench.raw(bench.right["place"])
+    doubled = bench.raw({"house": 1})[:-1] + ", "
+    bench.bad("a text that says NaN", {**bench.right, "text": 'NaN, -Infinity and "a": 1, "a": 2'})
+    for number in numbers:
+        bench.no_json("NaN or Infinity", bench.raw({**bench.right, "tags": ["x", [number]]}))
+    keys = {"a": {"a": 1}, "A": 2, "a ": 3, "é": 4, "e\u0301": 5}
+    kinds: dict[str, Any] = {key: {"type": "integer"} for key in keys}
+    kinds["a"] = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    bench.registry[bench.lenient] = {"type": "object", "properties": kinds}
+    bench.judge("keys that are only alike", bench.lenient, json.dumps(keys), set())
+    item = bench.raw(bench.right["lines"][1])
+    bench.no_json("a key twice in an item of a list", whole.replace(item, doubled + item[1:]))
+    bench.no_json("a key twice, with equal values", whole[:-1] + ", " + whole[1:])
+    for value in (None, 0, "", False):
+        bench.no_json("a key twice", bench.raw({"text": value})[:-1] + ", " + whole[1:])
+    bench.no_json("a key twice", twice + whole[1:], whole.replace(inner, doubled + inner[1:]))
 
 
-@case(
-    points=2,
-    hint="What one rule leaves may need another: go on until no rule fits, in whatever order they come.",
-)
-def two_faults_at_once(student: Student, chance: Random) -> None:
-    """Several of these faults may come together."""
-    task = Task(chance)
-    rules = ways(student, task)
-    if len(rules) < 2:
-        raise Wrong("fewer than two rules work where one fault comes alone")
-    fence, comma, python, twice = WAYS
-    pairs = [(comma, fence), (python, comma), (comma, twice), (python, twice), (fence, twice), (twice, fence)]
-    for faults in (*pairs, (python, comma, fence), (python, comma, fence, twice)):
-        text = task.but()
-        for fault in faults:
-            text = WAYS[fault](text)
-        if rules.keys() >= set(faults):
-            by_rules(student, task, text, " and ".join(faults))
+@case(1, "Neither eval nor ast.literal_eval reads JSON: they read Python. A string may hold any marks.")
+def runs_nothing(student: Student, chance: Random) -> None:
+    """Python is not JSON: single quotes, `True`, `None`, a sum, a comment and a comma too many are
+    `invalid_json` at ""."""
+    bench = Bench(student, chance)
+    whole, number = bench.raw(bench.right), bench.right["whole"]
+    summed = bench.raw({**bench.right, "whole": "?"}).replace('"?"', f"{number - 1} + 1")
+    bench.bad("a text with Python in it", {**bench.right, "text": "it's True # None, 1 + 1 // x,} ,] ```"})
+    python = [
+        repr(bench.named(bench.right)),
+        f"dict({whole})",
+        summed,
+        whole + " # done",
+        "# done\n" + whole,
+        "/* done */" + whole,
+        whole + "\n// done",
+        "{,}",
+        whole[:-1] + ",}",
+    ]
+    bench.no_json("Python in place of JSON", *python)
 
 
-@case(
-    points=2,
-    hint="A rule is for what stands outside of the strings: anchor it at the end, or read the strings.",
-)
-def leaves_strings_alone(student: Student, chance: Random) -> None:
-    """A rule changes how a text is written, never what it says: what stands inside a string stays as it is,
-    whatever marks it holds."""
-    task = Task(chance)
-    task.meant["urgent"], task.schema["properties"]["urgent"] = True, {"type": "boolean"}
-    rules = ways(student, task)
-    for odd in ODD:
-        task.meant[task.text] = odd.format(chance.choice(WORDS))
-        whole = json.dumps(task.meant, ensure_ascii=False)
-        if is_read(student, task, whole):  # that valid text is read is asked elsewhere
-            for what, way in rules.items():
-                by_rules(student, task, way(whole), f"{what}, and strings with marks in them")
+@case(2, "The pointer is that of the argument that is missing: /city, not the object.", public=True)
+def misses_required(student: Student, chance: Random) -> None:
+    """A required argument that is missing gives `invalid_arguments` at the pointer it would have; one that
+    is there as null is not missing but of the wrong type: the same code, the same pointer."""
+    bench = Bench(student, chance, about="codes")
+    bench.bad("an optional argument is missing", bench.without("ratio"))
+    for role in ("text", "whole", "place"):
+        bench.bad("a required argument is missing", bench.without(role), f"/{role}")
+        bench.bad("null for a required argument", {**bench.right, role: None}, f"/{role}")
+    bench.bad("null for an optional argument", {**bench.right, "ratio": None}, "/ratio")
 
 
-@case(points=2, hint="JSON has true, Python has True. Drop the comma, and read JSON first, then Python.")
-def reads_every_type(student: Student, chance: Random) -> None:
-    """Truth values and numbers are read too, before a comma, as JSON and as Python write them."""
-    task = Task(chance)
-    by_rules(student, task, task.but(), "a valid text")
-    comma = is_read(student, task, task.but()[:-1] + ", }")
-    for flag, price in ((True, chance.randrange(1, 9) + 0.5), (False, chance.randrange(-90, -10))):
-        task.meant |= {"urgent": flag, "price": price}
-        task.schema["properties"] |= {"urgent": {"type": "boolean"}, "price": {"type": "number"}}
-        if is_read(student, task, task.but()):  # that valid text is read is asked elsewhere
-            for raw in (str(task.meant), *[task.but()[:-1] + ", }"] * comma):
-                by_rules(student, task, raw, "truth values and numbers")
+@case(1, "Only where the schema says additionalProperties: false; the pointer names the extra.", public=True)
+def refuses_extras(student: Student, chance: Random) -> None:
+    """Where `additionalProperties` is false, an argument that the schema does not name gives
+    `invalid_arguments` at its pointer; where the schema does not say so, extras are fine."""
+    bench = Bench(student, chance, about="codes")
+    for value in (None, False, "", chance.randrange(9)):
+        more = {**bench.right, "extra": value}
+        bench.bad("an extra argument", more, "/extra")
+    del bench.schema["additionalProperties"]
+    bench.bad("an extra argument where extras are allowed", more)
+    bench.about = ""  # which code this has is not the matter here
+    bench.bad("a wrong value beside an extra argument", {**more, "text": {}}, "/text")
 
 
-@case(points=2, hint="Check what the rules read as you check a proposal, and add no rule of your own.")
-def has_no_other_rules(student: Student, chance: Random) -> None:
-    """These are all the rules: keys without quotes, and numbers in quotes, go to the model. Valid JSON that
-    does not meet the schema is not returned."""
-    task = Task(chance)
-    quoted, other = task.but(count=str(task.number)), task.but(choice=task.meant[task.optional])
-    whole = task.but()
-    unread = [task.bare(), task.bare()[1:-1], quoted, str(json.loads(quoted)), whole[1:]]
-    unread += [whole.replace(",", "", 1), re.sub(r'"(\w+)":', r"\1:", whole)]
-    for raw in unread:
-        must_give_up(student, task, raw, Model(whole), 0, "no rule reads this, and the budget is 0")
-    for raw in (*unread, fenced(task.bare()), f"{task.bare()} That is all.", f"Sure!\n{fenced(whole)}"):
-        must_give(student, task, raw, Model(whole), 1, "a text that no rule need read, and a right proposal")
-    missing = json.dumps({key: value for key, value in task.meant.items() if key != task.count})
-    for raw in (other, missing, f"[{task.but()}]"):
-        must_give_up(student, task, raw, Model("no"), 1, "valid JSON that does not meet the schema")
-    by_rules(student, task, whole, "a valid text")
-    del task.schema["properties"][task.optional]
-    must_give_up(student, task, whole, Model("no"), 1, "the same text with a schema that it does not meet")
-
-
-@case(points=2, hint="The question is text: put what came, and the schema, into it.", public=True)
-def asks_with_the_text_and_the_schema(student: Student, chance: Random) -> None:
-    """What the rules cannot read goes to the model, in a question that holds the raw text and the schema."""
-    task = Task(chance)
-    raw, model = task.bare(), Model("I am not sure.", task.but())
-    ask(student, task, raw, model, 2)
-    if not model.questions:
-        raise Wrong("the model was not asked about a text that no rule reads")
-    for question in model.questions:
-        if not any(form in question for form in (raw, json.dumps(raw)[1:-1], repr(raw)[1:-1])):
-            raise Wrong("a question does not hold the raw text")
-        parts = re.findall(r"\w+", json.dumps(task.schema))
-        if not all(part.lower() in question.lower() for part in parts):
-            raise Wrong("a question does not hold the whole schema")
-
-
-@case(points=1, hint="A proposal is a text like any other: read it by the same rules, then stop asking.")
-def reads_a_proposal_by_the_same_rules(student: Student, chance: Random) -> None:
-    """A proposal may be badly written itself: the same rules read it. The first right one ends the asking."""
-    task = Task(chance)
-    plain = Model(task.but())
-    must_give(student, task, task.bare(), plain, 4, "a right proposal")
-    if len(plain.questions) > 1:
-        raise Wrong(f"the first proposal was right, and the model was asked {len(plain.questions)} times")
-    for what, way in ways(student, task).items():
-        must_give(
-            student, task, task.bare(), Model(way(task.but())), 1, f"a right proposal, written with {what}"
+@case(2, "Six names of types, and each takes its own kind only: nothing is converted.")
+def checks_types(student: Student, chance: Random) -> None:
+    """A value of another type than its schema's gives `invalid_arguments` at its pointer: "3" is no number,
+    1 is no boolean, a text is no list. An integer is a number. What is inside of it is not looked at."""
+    bench = Bench(student, chance, about="codes")
+    for number in (0, -3, chance.randrange(1, 9)):
+        bench.bad("an integer for a number", {**bench.right, "ratio": number})
+    empty = {"text": "", "flag": False, "tags": [], "lines": [], "ratio": 0.0}
+    for role, value in empty.items():
+        bench.bad("an empty value of the right type", {**bench.right, role: value})
+    row, whole = bench.right["lines"][0], bench.right["whole"]
+    wrong: dict[str, list[Any]] = {
+        "text": [3, True, [], {"street": 1}],
+        "whole": [str(whole), "", [whole], whole + 0.5],
+        "ratio": ["0.5", "1", {}],
+        "flag": [1, 0, "true", []],
+        "tags": ["ab", '["ab"]', {"0": "ab"}],
+        "place": ["x", bench.raw(row), [row], [], 1, list(row.items())],
+        "lines": [{}, row, {"0": row}, "ab"],
+    }
+    for role, right in bench.right.items():
+        others = [value for value in ("", 0, False, [], {}) if type(value) is not type(right)]
+        wrong.setdefault(role, []).extend(
+            value for value in others if role != "ratio" or type(value) is not int
         )
+    for role, value in [(role, value) for role, values in wrong.items() for value in values]:
+        bench.bad("a value of another type", {**bench.right, role: value}, f"/{role}")
 
 
-@case(points=2, hint="Count the questions, those without an answer too. The last one may help.", public=True)
-def keeps_to_the_budget(student: Student, chance: Random) -> None:
-    """The model is asked at most `budget` times, and not at all with a budget of 0. A model that raises an
-    error has used one question; the next may help."""
-    task = Task(chance)
-    failures = TimeoutError("no answer in time"), RuntimeError("overloaded"), ConnectionError("gone")
-    for bad in ("I am not sure.", "", *failures, ValueError("no JSON came"), KeyError("choices")):
-        for budget in (1, 2, 4, 25):
-            model = Model(*[bad] * (budget - 1), task.but())
-            must_give(student, task, task.bare(), model, budget, "right with the last question")
-        for allowed in (0, 1, 2, 5):
-            model = Model(bad)
-            ask(student, task, task.bare(), model, allowed)
-            if len(model.questions) > allowed:
-                raise Wrong(f"the model was asked more than {allowed} times, which is the budget")
+@case(1, "In Python, isinstance(True, int) holds. In JSON, true is no number.")
+def true_is_no_number(student: Student, chance: Random) -> None:
+    """`true` and `false` are neither integers nor numbers, and `2.0` is no integer."""
+    bench = Bench(student, chance)
+    bench.bad("a call with nothing wrong", bench.right)
+    bench.schema["properties"]["whole"] = {"type": "integer"}
+    bench.schema["properties"]["choice"] = {"type": "integer", "enum": [0, 1]}
+    bench.right["choice"] = 1
+    for truth in (True, False):
+        bench.bad("true or false for an integer", {**bench.right, "whole": truth}, "/whole")
+        bench.bad("true or false for an integer", {**bench.right, "choice": truth}, "/choice")
+        bench.bad("true or false for a number", {**bench.right, "ratio": truth}, "/ratio")
+    bench.bad("2.0 for a number", {**bench.right, "ratio": 2.0})
+    for number in (float(bench.right["whole"]), 0.0):
+        bench.bad("2.0 for an integer", {**bench.right, "whole": number}, "/whole")
+    power = bench.raw({**bench.right, "whole": "?"}).replace('"?"', "2e0")
+    bench.judge("2e0 for an integer", bench.tool, power, {("invalid_arguments", "/whole")})
 
 
-@case(points=1, hint="Add the proposal, and what is wrong with it, to the next question.")
-def says_what_was_wrong(student: Student, chance: Random) -> None:
-    """After a proposal that failed, the next question holds that proposal."""
-    task, odd = Task(chance), f"zq{chance.randrange(10**6)}"
-    failed = f"Sorry, {odd}!", task.but(count=odd), task.but(text=odd), "{}".join([odd, odd])
-    for bad in failed:
-        model = Model("no", bad, task.but())
-        found = ask(student, task, task.bare(), model, 3)
-        if len(model.questions) < 3 and (found is None or bad == failed[0]):
-            raise Wrong("after a proposal that failed no question followed")
-        if len(model.questions) > 2 and odd not in model.questions[2]:
-            raise Wrong("the question after a proposal that failed does not hold that proposal")
+@case(1, "enum, letter by letter; minimum and maximum, whose bounds themselves are allowed.")
+def checks_choices_and_bounds(student: Student, chance: Random) -> None:
+    """A value that is not in its `enum`, or is outside of `minimum` and `maximum`, gives `invalid_arguments`
+    at its pointer; each choice and the bounds themselves are fine."""
+    bench = Bench(student, chance, about="codes")
+    low, high, choices = bench.low, bench.low + 10, bench.choices
+    for number in (low, high):
+        bench.bad("a bound itself", {**bench.right, "whole": number})
+        outside = {**bench.right, "whole": number + (1 if number == high else -1)}
+        bench.bad("a number out of bounds", outside, "/whole")
+    for word in choices:
+        bench.bad("a choice of the enum", {**bench.right, "choice": word})
+    for word in (choices[0].upper(), choices[0][:-1], f" {choices[0]}", "".join(choices), ""):
+        bench.bad("a choice that is not in the enum", {**bench.right, "choice": word}, "/choice")
+    kinds = bench.schema["properties"]
+    kinds["whole"] = {"type": "integer", "enum": [low, high]}
+    kinds["ratio"] = {"type": "number", "minimum": -0.5, "maximum": 0}
+    for whole, ratio in ((low, 0.0), (high, -0.5)):
+        bench.bad("a number of the enum, and a bound", {**bench.right, "whole": whole, "ratio": ratio})
+    bench.right["whole"] = low
+    bench.bad("a number that is not in the enum", {**bench.right, "ratio": 0, "whole": low + 1}, "/whole")
+    bench.bad("a number out of bounds", {**bench.right, "ratio": 0.25}, "/ratio")
+    kinds["ratio"] = {"type": "number", "minimum": 0}
+    right = {**bench.right, "ratio": 0.0}
+    bench.bad("a bound of 0", right)
+    bench.bad("a number below 0", {**right, "ratio": -0.25}, "/ratio")
+    kinds["ratio"] = {"type": "number", "minimum": 0.5}
+    bench.bad("0, which is below 0.5", {**right, "ratio": 0}, "/ratio")
+    kinds["ratio"] = {"type": "number", "maximum": 0}
+    bench.bad("a number above 0", {**right, "ratio": 0.25}, "/ratio")
+    kinds["ratio"] = {"type": "number", "enum": [0, 2]}
+    bench.bad("2.0, where the enum has 2", {**right, "ratio": 2.0})
 
 
-@case(points=2, hint="A proposal that parses is not yet right: ask `problems` about it, each time.")
-def validates_each_proposal(student: Student, chance: Random) -> None:
-    """Whatever comes back meets the schema: types (true is no integer), `enum`, `required`, no other keys."""
-    task = Task(chance)
-    by_rules(student, task, task.but(), "a valid text")
-    task.meant |= {"urgent": True, "price": chance.randrange(1, 9) + 0.5}
-    task.schema["properties"] |= {"urgent": {"type": "boolean"}, "price": {"type": "number"}}
-    counts = ({task.count: value} for value in (str(task.number), [task.number], True, task.number + 0.5))
-    flags = ({"urgent": 1}, {"urgent": "true"}, {"price": "7"}, {"price": True}, {"price": float("nan")})
-    choices = ({task.choice: value} for value in (chance.choice(WORDS), task.meant[task.choice].upper()))
-    wrongs: list[dict[str, Any]] = [*counts, *flags, *choices, {"extra": 1}]
-    for wrong in wrongs:
-        unfit = json.dumps({**task.meant, **wrong})
-        refuses(student, task, "a proposal that does not meet the schema", unfit, raw=f"So: {unfit}")
-    for unfit in (json.dumps({task.text: "x"}), f"[{task.but()}]"):
-        refuses(student, task, "an argument that is missing, or a list", unfit, raw=f"So: {unfit}")
+@case(2, "Call your checker again for each property and each item, with a longer pointer.")
+def looks_inside(student: Student, chance: Random) -> None:
+    """Objects in objects and items of lists are checked by the same rules; pointers count items from 0."""
+    bench = Bench(student, chance)
+    right, row = bench.right, 1  # neither first nor last, or equal work would get unequal points
+    bench.bad("a call with nothing wrong", right)
+    wrong = {**right["place"], "house": "eight"}
+    for value, at in ((wrong, "/house"), ([], "")):
+        items = [*right["lines"][:row], value, *right["lines"][row + 1 :]]
+        bench.bad("a problem in an object", {**right, "place": value}, f"/place{at}")
+        bench.bad("a problem in an item of a list", {**right, "lines": items}, f"/lines/{row}{at}")
+    for item in ({}, None):
+        tags = [*right["tags"][:row], item, *right["tags"][row + 1 :]]
+        bench.bad("an item of another type", {**right, "tags": tags}, f"/tags/{row}")
+    bench.bad("the last of many items is of another type", {**right, "tags": ["x"] * 300 + [{}]}, "/tags/300")
+    bench.schema["properties"]["tags"] = {
+        "type": "array",
+        "items": {"type": "array", "items": {"type": "integer"}},
+    }
+    bench.bad("lists in a list", {**right, "tags": [[], [row, 8]]})
+    bench.bad("a problem in a list in a list", {**right, "tags": [[], [row, "eight"]]}, "/tags/1/1")
+    nested: dict[str, Any] = {"type": "integer"}
+    for _ in range(12):
+        nested = {"type": "array", "items": nested}
+    bench.schema["properties"]["tags"] = nested
+    bench.bad(
+        "a problem in twelve lists",
+        {**right, "tags": json.loads("[" * 12 + '"x"' + "]" * 12)},
+        "/tags" + "/0" * 12,
+    )
+    bench.schema["properties"]["place"] = {
+        "type": "object",
+        "properties": {
+            "place": {"type": "object", "properties": {"lines": bench.schema["properties"]["lines"]}}
+        },
+    }
+    deep: dict[str, Any] = {**bench.without("tags"), "place": {"place": {"lines": [right["place"]]}}}
+    bench.bad("an object in an object", deep)
+    deep["place"]["place"]["lines"].append(wrong)
+    bench.bad("a problem deep inside", deep, "/place/place/lines/1/house")
 
 
-@case(points=3, hint="Compare the words of `raw` with those of the proposal, letter by letter.", public=True)
-def changes_no_value(student: Student, chance: Random) -> None:
-    """A proposal has the words of `raw`, all of them: none is changed, and none is left out."""
-    task = Task(chance)
-    by_rules(student, task, task.but(), "a valid text")
-    less = json.dumps({key: task.meant[key] for key in task.schema["required"]})
-    refuses(student, task, "a changed number", task.but(count=task.number + 1))
-    refuses(student, task, "a changed text", task.but(text="Somewhere Else"))
-    refuses(student, task, "a digit more", task.but(count=task.number * 10))
-    name = task.meant[task.text]
-    for changed in (name.upper(), name.lower(), f"{name} City", f"The {name}"):
-        refuses(student, task, "a text in other letters, or longer", task.but(text=changed))
-    refuses(student, task, "an optional argument left out", less)
+@case(1, "Let one function check a value, and call it for what is inside: each rule counts there too.")
+def all_rules_hold_inside(student: Student, chance: Random) -> None:
+    """`required`, `additionalProperties`, `enum`, `minimum` and `maximum` hold for items of lists and inside
+    of objects as well."""
+    bench = Bench(student, chance)
+    kinds = {
+        "house": {"type": "number", "minimum": 0.5, "maximum": 4.5},
+        "street": {"type": "string", "enum": bench.choices},
+        "whole": {"type": "integer", "minimum": 1, "enum": [0, 1, 2]},
+    }
+    inner = {**_PLACE, "properties": kinds, "required": ["street"]}
+    right = {"house": 4.5, "street": bench.choices[1], "whole": 2}
+    wrong: list[dict[str, Any]] = [{"house": 3}, {**right, "extra": 1}, {**right, "text": "x"}]
+    wrong += [
+        {**right, key: value}
+        for key, value in (("house", 0.25), ("house", 5), ("house", True), ("street", "none"))
+    ]
+    wrong += [{**right, "whole": value} for value in (0, 3, True, 1.0)]
+    outer = {"place": inner, "lines": {"type": "array", "items": inner}, "text": {"type": "string"}}
+    outer["tags"], outer["choice"] = ({"type": "array", "items": kinds[name]} for name in ("house", "street"))
+    whole = {"type": "object", "properties": outer}
+    bench.registry = {bench.tool: whole, bench.lenient: inner}
+    bench.bad("values in bounds and choices, inside", {"place": right, "lines": [right, right], "text": "x"})
+    of_enum = bench.found({"choice": [bench.choices[0], "none"]})
+    if bool(of_enum) != bool(bench.found({**right, "street": "none"}, bench.lenient)):
+        raise Wrong("a text in a list is not held to the same enum as one outside of it")
+    for values in wrong:
+        alone = bench.found(values, bench.lenient)
+        if values == wrong[0] and not alone:
+            raise Wrong("a missing argument was let through")
+        for role, at, value in (("place", "", values), ("lines", "/1", [right, values])):
+            wanted = {(code, _steps(f"{bench.names[role]}{at}/{pointer}")) for code, pointer in alone}
+            if {(code, _steps(pointer)) for code, pointer in bench.found({role: value})} != wanted:
+                raise Wrong("what is wrong inside of an object or a list is not what it is outside of it")
+        in_list = {"tags": [3, values.get("house", 3)]}
+        if (
+            values.keys() == right.keys()
+            and values["house"] != 4.5
+            and bool(alone) != bool(bench.found(in_list))
+        ):
+            raise Wrong("a number in a list is not held to the same bounds as one outside of it")
 
 
-@case(points=3, hint="What if only the places change, or one word of two is lost, or a key is new?")
-def changes_nothing_else(student: Student, chance: Random) -> None:
-    """The words stay in the same order, and there are no others: what `raw` lacks is not made up."""
-    task = Task(chance)
-    by_rules(student, task, task.but(), "a valid text")
-    texts = task.meant[task.optional], task.meant[task.text]
-    refuses(student, task, "two values swapped", task.but(text=texts[0], optional=texts[1]))
-    refuses(student, task, "half of a value", task.but(text=texts[1].split()[0]))
-    refuses(student, task, "a word twice", task.but(text=f"{texts[1]} {texts[1].split()[1]}"))
-    refuses(student, task, "two words in one", task.but(text=texts[1].replace(" ", "")))
-    refuses(student, task, "keys in another order", json.dumps(dict(reversed(task.meant.items()))))
-    accents = Task(chance)
-    accents.meant[accents.text] = chance.choice(["Málaga", "Zürich", "Århus", "Kraków"])
-    plain = unicodedata.normalize("NFKD", accents.meant[accents.text]).encode("ascii", "ignore").decode()
-    refuses(student, accents, "a text without its accents", accents.but(text=plain))
-    accents.meant[accents.text] = "4² e\u0301"
-    alike = unicodedata.normalize("NFKC", accents.meant[accents.text])
-    refuses(student, accents, "a text with signs that look alike", accents.but(text=alike))
-    keys = {task.text: task.optional, task.optional: task.text}
-    refuses(student, task, "two keys swapped", json.dumps({keys.get(k, k): v for k, v in task.meant.items()}))
-    other = json.dumps({"name": "delete_all", "arguments": task.meant})
-    must_give_up(student, task, task.bare(), Model(other), 1, "another tool")
-    refuses(student, task, "values that the model made up", task.but(text="x"), raw=f"{{{task.text}: x}}")
-    task.schema["required"] = []
-    found, given_up = (ask(student, task, task.bare(), Model(said), 1) for said in ("{}", "I cannot help."))
-    if found != given_up:
-        raise Wrong("a proposal without any word: `repair` accepted it")
+@case(1, "Only `type` is always there: ask for the other keywords with get().")
+def takes_any_schema(student: Student, chance: Random) -> None:
+    """Keywords other than `type` may be left out; and an argument may have any name, such as `type`, `items`
+    or `required`."""
+    bench = Bench(student, chance)
+    bench.registry[bench.lenient] = {"type": "object", "properties": {"text": {"type": "string"}}}
+    refused = bench.found({"text": "x", "x": 1}, bench.lenient)  # that extras are fine is another case
+    inside = {} if refused else {"x": [1]}
+    kinds, right = bench.schema["properties"], {**bench.right, "place": inside}
+    kinds["tags"], kinds["place"] = {"type": "array"}, {"type": "object"}
+    bench.bad("a list of anything, and any object", {**right, "tags": [1, "x", None]})
+    bench.bad("a text for a list of anything", {**right, "tags": "x"}, "/tags")
+    kinds["place"] = {"type": "object", "additionalProperties": False}
+    bench.bad("no arguments where none are", {**right, "place": {}})
+    free = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["extra"]}
+    bench.registry[bench.lenient] = free
+    raw, wanted = bench.raw({"text": "x"}), {("invalid_arguments", "/extra")}
+    bench.judge("a required argument without a schema of its own is missing", bench.lenient, raw, wanted)
+    names = ("type", "items", "required", "properties", "enum", "minimum", "additionalProperties", "_id")
+    bench.schema["properties"] = {name: {"type": "integer"} for name in names}
+    bench.schema["required"] = ["type", "items"]
+    fine = dict.fromkeys(names, 1)
+    bench.bad("arguments with the names of keywords", fine)
+    for name in names:
+        bench.bad("one of them of another type", {**fine, name: "x"}, f"/{name}")
+    bench.schema.pop("properties")
+    bench.schema["required"] = []
+    bench.bad("no arguments, where there are none", {})
 
 
-@case(points=2, hint="`{}` is an answer too, and the wrong one. What does the raw text say?", public=True)
-def never_falls_back_to_nothing(student: Student, chance: Random) -> None:
-    """Else the result is `None`, never `{}`, even where the schema would allow it."""
-    task = Task(chance)
-    task.schema["required"] = []
-    must_give(student, task, task.but(), Model("{}"), 0, "a valid text")
-    for hopeless in ("I do not know yet.", task.bare()):
-        for budget in (0, 2):
-            if ask(student, task, hopeless, Model("I do not know either."), budget) is not None:
-                raise Wrong("a text beyond repair: `repair` did not return None")
+@case(2, "Collect problems in a list; do not return at the first one.")
+def finds_all(student: Student, chance: Random) -> None:
+    """All problems of a call are reported at once, in any order."""
+    bench = Bench(student, chance)
+    bench.bad("a call with nothing wrong", bench.right)
+    lines = [{"street": 7, "house": "eight"}, 5, {}]
+    bad = {"whole": bench.low - 1, "choice": "none", "flag": 1, "extra": 1, "more": [1], "ratio": "x"}
+    each = [bench.found(bench.without(role)) for role in ("text", "place")]
+    for role, value in {**bad, "tags": [{}, "x", {}], "lines": lines}.items():
+        each.append(bench.found({**bench.right, role: value}))
+    all_bad = {**bench.without("text"), **bad, "tags": [{}, "x", {}], "lines": lines}
+    del all_bad["place"]
+    if sum(map(bool, each)) < 4:
+        raise Wrong("calls with one problem were let through")
+    if bench.found(all_bad) != set().union(*each):
+        raise Wrong("a call with many problems: not all of them were reported that are reported one by one")
+    bench.bad("two values of another type", {**bench.right, "text": {}, "place": 7}, "/text", "/place")
+    tags = {**bench.right, "tags": [{}, "x", {}]}
+    if len(bench.found({**bench.right, "tags": [{}, "x", "y"]})) == 1 == len(bench.found(tags)):
+        raise Wrong("two items of a list are wrong: one of them was not reported")
 
 
-@case(points=2, hint="No closing brace: something is missing, and nobody knows what.")
-def gives_up_what_was_cut_off(student: Student, chance: Random) -> None:
-    """Text with an opening brace and no closing one was cut off: the result is `None`, whatever the model
-    proposes."""
-    task = Task(chance)
-    whole = task.but()
-    by_rules(student, task, whole, "the same text, not cut off")
-    task.meant[task.text] = "a { mark"
-    must_give(student, task, task.bare(), Model(task.but()), 1, "an opening brace in a text, not cut off")
-    for cut in (
-        whole[:-1],
-        whole[:-2],
-        whole[: whole.index(":") + 5],
-        f"```json\n{whole[:-1]}",
-        task.bare()[:-1],
+@case(2, "A slash before each step, and nothing else: /guests/0/age.", public=True)
+def writes_json_pointers(student: Student, chance: Random) -> None:
+    """A pointer is written as a JSON Pointer: `/` and the name or the number for each step, such as
+    `/nights` and `/guests/0/age`."""
+    bench = Bench(student, chance, about="pointers")
+    bench.bad("a call with nothing wrong", bench.right)
+    wrong = {**bench.right["place"], "house": "eight"}
+    bench.bad("a value of another type", {**bench.right, "text": {}}, "/text")
+    for arguments, at in (
+        ({"place": wrong}, "/place/house"),
+        ({"lines": [bench.right["place"], wrong]}, "/lines/1/house"),
+        ({"tags": [*["x"] * 11, {}]}, "/tags/11"),
     ):
-        for proposal in (whole, cut + '"}', cut + "}"):
-            must_give_up(student, task, cut, Model(proposal), 2, "a text that was cut off")
+        changed = {**bench.right, **arguments}
+        if bench.found(changed):  # to look inside at all is another case
+            bench.bad("a value of another type inside", changed, at)
 
 
-@case(points=2, hint="`json.loads` takes the last of two equal keys and does not say so. Count the words.")
-def chooses_between_no_two_meanings(student: Student, chance: Random) -> None:
-    """A key that stands twice, or two objects, are two meanings: the result is `None`, whichever the model
-    proposes."""
-    task = Task(chance)
-    one, other = task.but(), task.but(count=task.number * 10)
-    by_rules(student, task, one, "one object")
-    pairs = [f'{one[:-1]}, "{task.count}": {number}}}' for number in (task.number * 10, task.number)]
-    python = [pair.replace('"', "'") for pair in pairs]
-    raws = (*pairs, *python, f"{one}{other}", f"{one}\n{other}", f"{one}\n{one}", str(task.meant) * 2)
-    for raw in (*raws, fenced(pairs[0]), json.dumps(pairs[0]), pairs[0][:-1] + ",}"):
-        must_give_up(student, task, raw, Model("no"), 0, "a text of two meanings, and the budget is 0")
-        if same(ask(student, task, task.bare(), Model(other), 1), json.loads(other)):
-            continue  # no words are compared, which other cases ask
-        for proposal in (one, other, raw):
-            must_give_up(student, task, raw, Model(proposal), 2, "a text of two meanings")
+@case(1, "In a JSON Pointer, ~ is written ~0 and then / is written ~1.")
+def escapes_pointers(student: Student, chance: Random) -> None:
+    """In a pointer, `~` in a name is written `~0` and `/` is written `~1`."""
+    plain, names = Bench(student, chance), {}
+    for role, odd in zip(
+        _ROLES, ["~/", "/~1", "~1/", "/x~", "~0", "//", "~~", "~01", "/", "~", "é %~1"], strict=True
+    ):
+        names[role] = plain.names[role][:2] + odd + plain.names[role][2:]
+    place = {**plain.right["place"], "house": "eight"}
+    calls = [{**plain.right, "text": {}}, {**plain.right, "place": place}, plain.without("text")]
+    calls += [{**plain.right, "extra": 1}, {**plain.right, "lines": [place]}]
+    usual = [plain.found(arguments) for arguments in (*calls, plain.right)]
+    written = {plain.names[role]: name.replace("~", "~0").replace("/", "~1") for role, name in names.items()}
+    shape = re.compile("|".join(written))
+    plain.names = names
+    for arguments, pairs in zip((*calls, plain.right), usual, strict=True):
+        wanted = {(code, shape.sub(lambda name: written[name[0]], at)) for code, at in pairs}
+        if plain.found(arguments) != wanted:
+            raise Wrong("names with / and ~: something else was reported than with plain names")
+    if not usual[0] or usual[-1]:
+        raise Wrong("a right call was refused, or a wrong one let through")
 
 
-def runs(
-    student: Student, task: Task, proposals: tuple[str, ...], gives: Any, budget: int, raw: str = ""
-) -> int:
-    """How often the tool, which gives this, runs: with what was meant only, and `run_tool` says so."""
-    calls: list[dict[str, Any]] = []
-
-    def tool(**arguments: Any) -> Any:
-        calls.append(arguments)
-        return gives
-
-    hands = Callback(tool, "tool"), Callback(Model(*proposals, budget=budget), "model")
-    try:
-        said = student.call("run_tool", raw or task.bare(), task.schema, *hands, budget).value
-    except Spent:
-        probe = Model("no")
-        ask(student, task, task.bare(), probe, 1)
-        if len(probe.questions) == 1:  # else it is `repair` that asks too often, which is asked elsewhere
-            raise Wrong("`run_tool` had the model asked more often than the budget allows") from None
-        return len(calls)
-    if not same(calls, [task.meant] * len(calls)):
-        raise Wrong("the tool ran with other arguments than what was meant")
-    wanted = {"ran": bool(calls), "result": gives if calls else None}
-    if not isinstance(said, dict) or not same({key: said[key] for key in wanted if key in said}, wanted):
-        raise Wrong(f"the tool ran {len(calls)} times, and `run_tool` returned something else")
-    return len(calls)
+@case(1, "json.loads also raises RecursionError, and ValueError for a number that is too long.")
+def survives(student: Student, chance: Random) -> None:
+    """100,000 opened brackets, or a number of 5,000 digits, are `invalid_json` at "" and raise nothing."""
+    bench = Bench(student, chance)
+    head, _, tail = bench.raw({**bench.right, "ratio": "?"}).partition('"?"')
+    digits = str(chance.randrange(1, 10)) * 5_000
+    bench.no_json("a number of 5,000 digits", head + digits + tail)
+    bench.no_json("a number of 5,000 digits", "-" + digits)
+    bench.bad("a text of 5,000 digits and brackets", {**bench.right, "text": digits + "[" * 5_000})
+    for role, pointers in (("ratio", ()), ("whole", ("/whole",))):
+        bench.bad("a number of 350 digits", {**bench.right, role: 10**350}, *pointers)
+    for text in ("[" * 100_000, '{"a":' * 100_000, head + "[" * 100_000):
+        bench.no_json("100,000 opened brackets", text)
 
 
-@case(points=2, hint="Repair first; then `tool(**arguments)`, once.", public=True)
-def runs_the_tool_once(student: Student, chance: Random) -> None:
-    """`run_tool` calls the tool once and returns `{"ran": True, "result": what the tool returned}`."""
-    task = Task(chance)
-    results: list[Any] = [f"done with {task.number}", None, 0, False, "", [], {"done": task.number}]
-    for raw in (task.but(), task.bare()):
-        for gives in results:
-            if (times := runs(student, task, (task.but(),), gives, 1, raw)) != 1:
-                raise Wrong(f"the tool ran {times} times")
+@case(1, "Do not pop from a schema, and do not write defaults into the call.")
+def changes_nothing(student: Student, chance: Random) -> None:
+    """`validate` judges and changes nothing: the call and the registry are afterwards as they were."""
+    bench = Bench(student, chance)
+    place = {**bench.right["place"], "house": "eight"}
+    bad = {**bench.without("whole"), "choice": "none", "extra": 1, "place": place, "lines": [place, {}]}
+    bench.registry[bench.lenient] = {"type": "object"}
+    some = {role: bench.right[role] for role in ("text", "whole", "place")}
+    bench.bad("a call with nothing wrong", bench.right)
+    calls = [(bench.tool, bench.right), (bench.tool, some), (bench.lenient, some), (bench.tool, bad)]
+    raws = [(tool, f" {bench.raw(arguments)}\n") for tool, arguments in calls]
+    for tool, raw in (*raws, (bench.lenient, ""), ("nothing", " {}"), (bench.tool, " [")):
+        call, registry = bench.call(tool, raw), bench.named(bench.registry)
+        answer = student.call("validate", call, registry)
+        if raw == raws[-1][1] and not _pairs(answer.value):
+            raise Wrong("a right call was refused, or a wrong one let through")
+        if answer.args != [call, registry]:
+            raise Wrong("the call or the registry was changed")
 
 
-@case(points=1, hint="`{}` is falsy, and still arguments: compare with `is None`.")
-def runs_a_tool_without_arguments(student: Student, chance: Random) -> None:
-    """A tool that needs no arguments runs with none when the text is `{}`."""
-    task = Task(chance)
-    task.schema["required"], task.meant = [], {}
-    for raw in ("{}", "{ }"):
-        if runs(student, task, (), f"done with {task.number}", 0, raw) != 1:
-            raise Wrong("a text that is `{}`: the tool did not run once")
+@case(1, "Go through the small print with schemas of your own: each rule, at its edges, and two at once.")
+def whatever_the_call(student: Student, chance: Random) -> None:
+    """Whatever the schema and the call, just the problems are reported that the task names."""
+    shapes, name = Random("l2"), chance.choice(_VERBS)  # any seed, the same for all: equal work, equal points
+    for _ in range(300):
+        schema = _drawn_schema(shapes, 3)
+        value = _drawn_value(shapes, schema, shapes.choice([0, 0.1, 0.2, 0.4]))
+        if not isinstance(value, dict):
+            continue
+        wanted = {("invalid_arguments", at) for at in _wrong_in(value, schema)}
+        call = {
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(value)},
+        }
+        found = _pairs(student.call("validate", call, {name: schema}).value)
+        if found != wanted:
+            how = "more" if found > wanted else "less" if found < wanted else "something else"
+            raise Wrong(f"of some schema and call, {how} was reported than is wrong")
 
 
-@case(points=3, hint="Nothing runs before a proposal has passed every check.")
-def runs_nothing_unchecked(student: Student, chance: Random) -> None:
-    """If nothing right came the tool does not run, and `{"ran": False, "result": None}` comes back."""
-    task, gives = Task(chance), f"done with {chance.randrange(10**6)}"
-    for bad in ("I cannot help.", task.but(count="nine"), "[]", task.but()[:-1]):
-        runs(student, task, (bad, task.but()), gives, 2)
-        if runs(student, task, (bad, task.but()), gives, 1):
-            raise Wrong("the tool ran, and the budget was spent before a right proposal came")
+def _drawn_schema(shapes: Random, depth: int) -> dict[str, Any]:
+    kinds = ["object"] if depth == 3 else ["string", "integer", "number", "boolean", "array", "object"]
+    schema: dict[str, Any] = {"type": shapes.choice(kinds[: None if depth else 4])}
+    if schema["type"] == "object":
+        names = shapes.sample(["a", "b", "a/b", "~1", "type", "items", "", "0"], shapes.randrange(1, 5))
+        schema["required"] = [name for name in names if shapes.random() < 0.5]
+        schema["properties"] = {name: _drawn_schema(shapes, depth - 1) for name in names}
+        schema["additionalProperties"] = False
+    elif schema["type"] == "array":
+        schema["items"] = _drawn_schema(shapes, depth - 1)
+    elif schema["type"] in ("integer", "number"):
+        low = shapes.choice([-1, 0, 1])
+        schema.update(minimum=low, maximum=low + shapes.randrange(3), enum=[low, low + 1, low + 2])
+    elif schema["type"] == "string":
+        schema["enum"] = ["x", "", "3"]
+    return {key: item for key, item in schema.items() if key == "type" or shapes.random() < 0.6}
+
+
+def _drawn_value(shapes: Random, schema: dict[str, Any], odd: float) -> Any:
+    """A value that meets a schema, but that with this chance something in it is another one, or missing."""
+    if shapes.random() < odd:
+        return shapes.choice(
+            [None, True, 0, 1, -2, -2.5, 7, 9.5, "", "x", "3", "none", [], [1], {}, {"a": 1}]
+        )
+    if schema["type"] == "object":
+        drawn = schema.get("properties", {}).items()
+        value = {name: _drawn_value(shapes, inner, odd) for name, inner in drawn if shapes.random() > odd}
+        return {**value, "more": 1} if shapes.random() < odd else value
+    if schema["type"] == "array":
+        items = schema.get("items", {"type": "boolean"})
+        return [_drawn_value(shapes, items, odd) for _ in range(shapes.randrange(4))]
+    low = schema.get("minimum", schema.get("maximum", schema.get("enum", [0])[0]))
+    return {"string": "x", "boolean": False, "integer": low, "number": low}[schema["type"]]
+
+
+def _wrong_in(value: Any, schema: dict[str, Any], at: str = "") -> Iterator[str]:
+    """The pointers of all that is wrong with a value."""
+    kinds = {
+        "string": (str,),
+        "integer": (int,),
+        "number": (int, float),
+        "boolean": (bool,),
+        "array": (list,),
+    }
+    if type(value) not in kinds.get(schema["type"], (dict,)):
+        yield at
+        return
+    if value not in schema.get("enum", [value]):
+        yield at
+    if type(value) in (int, float) and not schema.get("minimum", value) <= value <= schema.get(
+        "maximum", value
+    ):
+        yield at
+    for number, item in enumerate(value if isinstance(value, list) and "items" in schema else ()):
+        yield from _wrong_in(item, schema["items"], f"{at}/{number}")
+    if isinstance(value, dict):
+        inner, closed = schema.get("properties", {}), schema.get("additionalProperties") is False
+        for name in {*value, *schema.get("required", ())}:
+            below = f"{at}/{name.replace('~', '~0').replace('/', '~1')}"
+            if name not in value or (closed and name not in inner):
+                yield below
+            elif name in inner:
+                yield from _wrong_in(value[name], inner[name], below)

@@ -1,239 +1,247 @@
-# %% [markdown]
-# # Lab 5 · Repair
-#
-# A model calls a tool by writing its arguments as JSON. Sometimes the text is not JSON: `{'city': 'Oslo',}`. You can
-# throw it away, send the error back to the model, or **repair** it.
-#
-# Even good systems make mistakes in repair. Two well-known ones ran the tool with `{}` when the arguments could not
-# be read. And we gave 40 broken texts to a popular repair library: it got 36 right and 4 wrong, without an error. A
-# tool that runs with wrong arguments can do damage. A tool that does not run does none.
-#
-# So the most important rule of your repair is: **it may change how something is written, but never what it says.**
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
 
 # %% [markdown]
-# ## What you are given
+# # Lab 5 · Validate a call
 #
-# Two small functions. Use them as they are.
+# A model asks for a tool by writing text: a name, and arguments in JSON. You cannot trust this text. Before anything
+# runs, your program checks three things: does the tool exist, is the text JSON, and does it fit the tool's schema?
 #
-# A **schema** says which arguments a tool takes. Here it is always flat: text, numbers, truth values.
-# `problems(value, schema)` lists what is wrong with a value; an empty list means that the value is fine.
+# The function is small, and accidents happen here. Two well-known agent frameworks ran the tool with **no**
+# arguments, `{}`, when they could not read the text. Then a file tool works on its default folder. And Python itself
+# is not strict: `json.loads` accepts `NaN`, it keeps only the last of two equal keys, and `isinstance(True, int)` is
+# true.
+#
+# Read notebook 06 first. This lab takes about 45 minutes and needs no key and no network.
+
+# %% [markdown]
+# ## What you get
+#
+# `validate(call, registry)` gets two things. The call looks as the model's server sends it. The registry is a dict:
+# for each name of a tool it has the **JSON Schema** of its arguments.
 
 # %%
-import ast
 import json
-import math
-import re
 
-TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
-
-
-def problems(value, schema):
-    """What is wrong with a value, as a list of sentences; empty if nothing is."""
-    if not isinstance(value, dict):
-        return ["the arguments are not one object"]
-    known = schema["properties"]
-    found = [f"{key} is missing" for key in schema.get("required", []) if key not in value]
-    found += [f"{key} is not an argument of this tool" for key in value if key not in known]
-    for key in value.keys() & known.keys():
-        found += problems_of_one(key, value[key], known[key])
-    return found
-
-
-# %%
-def problems_of_one(key, value, rule):
-    """What is wrong with one argument. In Python true is a number; in JSON it is none."""
-    fits = isinstance(value, TYPES[rule["type"]]) and (type(value) is bool) == (rule["type"] == "boolean")
-    if not fits or (type(value) is float and not math.isfinite(value)):
-        return [f"{key} must be of type {rule['type']}"]
-    if "enum" in rule and value not in rule["enum"]:
-        return [f"{key} must be one of {rule['enum']}"]
-    return []
-
-
-schema = {
-    "type": "object",
-    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
-    "required": ["city", "days"],
-    "additionalProperties": False,
+registry = {
+    "book_room": {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string"},
+            "nights": {"type": "integer", "minimum": 1, "maximum": 30},
+            "board": {"type": "string", "enum": ["none", "half", "full"]},
+            "guests": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"age": {"type": "integer"}}},
+            },
+        },
+        "required": ["city", "nights"],
+        "additionalProperties": False,
+    },
 }
-print(problems({"city": "Oslo", "days": "3"}, schema))
+
+
+def a_call(name, arguments):
+    return {"id": "call_1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+a_call("book_room", '{"city": "Oslo", "nights": 2}')
 
 # %% [markdown]
-# `words(text)` lists the words of an object: its keys, its texts and its numbers, in their order. Quotes, commas,
-# brackets and the text around the object do not count. `\u00e9` is the letter `é`. Two texts with the same words say
-# the same, even if they are written differently. So you can see whether a repair has changed what was meant.
+# The schemas in this lab use only these keywords: `type` (one of `string integer number boolean array object`; every
+# schema has one), `properties`, `required`, `additionalProperties` (`false`, or not there), `items`, `enum`,
+# `minimum`, `maximum`. A registry may contain any tool that these keywords can describe.
+# (`properties`, `required` and `additionalProperties` are only in schemas of objects, `items` only in those of lists,
+# `minimum` and `maximum` only in those of numbers, `enum` only in those of numbers and strings.)
+
+# %% [markdown]
+# ## What you return
+#
+# A **list** with one dict for each problem, in any order; an empty list if the call may run. (A tuple is fine, too.) A
+# problem has a `code` and a `pointer`. Further keys, such as a message, are not judged, but JSON must be able to
+# express them.
+#
+# | code | when | pointer |
+# | --- | --- | --- |
+# | `unknown_tool` | the name is not in the registry, letter by letter | `""` |
+# | `invalid_json` | the arguments are not one JSON object | `""` |
+# | `invalid_arguments` | a value does not fit its schema, is missing, or is one too many | where |
+#
+# If a call has one of the first two problems, it is the only problem to report. Of the third kind, report **all** at
+# once. If you report one at a time, the model needs one round for each.
+#
+# A **JSON Pointer** is a path: `/nights` is the argument, and `/guests/0/age` is the age of the first guest. A
+# missing value has the pointer that it would have. A value that is too much has its own pointer. `~` in a name is
+# written `~0`, `/` is written `~1`.
+
+# %% [markdown]
+# ## The small print
+#
+# - Blank text means `{}`. `null`, a list, or a string that contains JSON does not: these are `invalid_json`.
+# - `NaN`, `Infinity` and `-Infinity` are `invalid_json`. So is a key that is twice in one object, even if both values
+#   are equal. So is Python's notation: `True`, single quotes, a comment, a comma too many. Inside a string, all of
+#   this is only text.
+# - Do not cut anything out. An object with other text around it, such as a code fence, is `invalid_json`.
+# - Do not convert anything. `"3"` is not a number. `true` is neither an integer nor a number. `2.0` and `2e0`
+#   are not integers. `2` is a number, too, and equals `2.0`.
+# - A value of the wrong type is one problem. Do not look inside it.
+# - `validate` never raises, whatever the text: 100,000 opened brackets, or a number of 5,000 digits, are `invalid_json`.
+#   (A number such as `1e999`, and half of a surrogate pair, such as `"\ud83d"`, are not judged.)
+# - Do not change the call or the registry.
+#
+# You may write all of it yourself, or use the package `jsonschema`. But `jsonschema` does not follow every rule
+# above. Only `validate` is judged. The two helpers are a suggestion.
+
+# %% [markdown]
+# ## 1. Read the arguments
+#
+# `json.loads` has two hooks. It calls `object_pairs_hook` with the list of key and value pairs of each object. It
+# calls `parse_constant` with the text of each `NaN` or `Infinity`. A hook that raises `ValueError` makes the text
+# invalid.
 
 
 # %%
-def words(text):
-    """The keys, texts and numbers between the first { and the last }, in their order."""
-    text = re.sub(r"(\\u[0-9a-fA-F]{4})+", lambda found: json.loads(f'"{found[0]}"'), text)
-    start, end = text.find("{"), text.rfind("}")
-    inside = text[max(start, 0) : end if end > start else len(text)]
-    found = re.findall(r"""[^\s{}\[\]:,"'\\`]+""", inside)
-    python = {"True": "true", "False": "false", "None": "null"}
-    return [python.get(word, word) for word in found]
+def read_arguments(raw):
+    "The arguments as a dict, or None when the text is not one JSON object."
+    # BEGIN SOLUTION
+    try:
+        value = json.loads(raw.strip() or "{}", object_pairs_hook=each_key_once, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
-print(words("Here you are: {'city': 'Oslo', 'days': 3,}"))
-print(words('{"city": "Oslo", "days": 3}'))
-print(words('{"city": "Bergen", "days": 3}'))
+def each_key_once(pairs):
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key comes twice")
+    return dict(pairs)
+
+
+def refuse(constant):
+    raise ValueError(f"{constant} is not JSON")
+    # END SOLUTION
+
 
 # %% [markdown]
-# ## Your task
+# ## 2. Compare a value with its schema
 #
-# Write `repair(raw, schema, model, budget)`. It returns the arguments as a dict, or `None`.
-#
-# `raw` is the text that the model wrote. `model` is a function: you give it a question as text and it
-# returns its **proposal**, which is text as well. The model is asked at most `budget` times, and not at all
-# with a budget of 0.
-#
-# 1. Text that is valid already comes back as it is; the model is not asked.
-# 2. Then come rules, without the model. A Markdown fence around the JSON comes off: three backticks on a
-#    line above it, maybe followed by the word `json` or `JSON`, and three on a line below. A comma before
-#    the closing brace is dropped. Single quotes are read as Python prints a dict: `{'guest': "O'Hara"}`.
-#    JSON inside a JSON string (`"{\"city\": \"Oslo\"}"`) is opened. Several of these faults may come
-#    together. Text is read and never run.
-# 3. These are all the rules. If the rules cannot read a text, ask the model. Examples are `{city: Oslo}`,
-#    and a number in quotes if the schema wants it without quotes. Each question contains the raw text and
-#    the whole schema. After a proposal that failed, the next question also contains that proposal. A
-#    proposal may be badly written itself: the same rules read it. The first right one ends the asking. A
-#    model that raises an error has used one question; the next may help.
-#
-# Text before or after the JSON, with a fence or without, is not a fault that you must repair. You may read such a
-# text, or leave it to the model.
+# This function calls itself with a longer pointer: for each property of an object, and for each item of a list.
 
-# %% [markdown]
-# 4. Everything that you return, from the rules or from the model, **meets the schema** (`problems` finds
-#    nothing). It also **has the words of `raw`**: all of them, in the same order, and no others. Letters
-#    count: `OSLO` is not `Oslo`. Compare `words(raw)` with the words of the value that you return,
-#    written with `json.dumps`. Do not compare it with the words of the proposal's text, because that text
-#    may have a key twice, and the value cannot. Words do not show the marks around them. So a rule must
-#    not change anything inside a string. (`1.50` and `1.5` are two words, because Python writes the
-#    second. No case has such numbers.)
-# 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for
-#    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing. (One
-#      closing brace is enough, wherever it stands: do not count braces.)
-#    - text with two meanings: a key that is there twice, or two objects.
-#
-# Then write `run_tool(raw, schema, tool, model, budget)`: it repairs with this budget, calls
-# `tool(**arguments)` once, and returns `{"ran": True, "result": what the tool returned}`. If nothing right
-# came, the tool does not run, and you return `{"ran": False, "result": None}`. No tool raises an error here.
+
+# %%
+def problems_in(value, schema, pointer=""):
+    "A list of problems, each with the code invalid_arguments and the pointer of what is wrong."
+    # BEGIN SOLUTION
+    if not has_type(value, schema["type"]) or not is_allowed(value, schema):
+        return [problem("invalid_arguments", pointer)]
+    found = []
+    if schema["type"] == "array" and "items" in schema:
+        for index, item in enumerate(value):
+            found += problems_in(item, schema["items"], f"{pointer}/{index}")
+    if schema["type"] == "object":
+        known = schema.get("properties", {})
+        names = [name for name in schema.get("required", []) if name not in value]
+        if schema.get("additionalProperties") is False:
+            names += [name for name in value if name not in known]
+        found += [problem("invalid_arguments", step(pointer, name)) for name in names]
+        for name in value.keys() & known.keys():
+            found += problems_in(value[name], known[name], step(pointer, name))
+    return found
+    # END SOLUTION
 
 
 # %%
 # BEGIN SOLUTION
-# STUB: def repair(raw, schema, model, budget):
-# STUB:     ...  # your code
-# STUB:
-# STUB:
-# STUB: def run_tool(raw, schema, tool, model, budget):
-# STUB:     ...  # your code
-def readings(text):
-    """The objects that the rules find in a text, the plainest first."""
-    text = text.strip()
-    fence = re.fullmatch(r"```\w*\s*(.*?)\s*```", text, re.DOTALL)
-    inner = fence[1] if fence else text
-    for candidate in (text, inner, re.sub(r",\s*}$", "}", inner)):
-        for read in (json.loads, ast.literal_eval):
-            try:
-                value = read(candidate)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                continue
-            yield from readings(value) if isinstance(value, str) else [value]
+# STUB: # Room for helpers, if you want some.
+KINDS = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 
 
-# %%
-def accepted(text, raw, schema):
-    """The arguments in a text, if they meet the schema and have the words of raw."""
-    for value in readings(text):
-        if not problems(value, schema) and words(json.dumps(value, ensure_ascii=False)) == words(raw):
-            return value
-    return None
+def has_type(value, name):
+    if isinstance(value, bool):
+        return name == "boolean"
+    return isinstance(value, KINDS[name])
 
 
-def is_cut_off(raw):
-    return "{" in raw and "}" not in raw
+def is_allowed(value, schema):
+    low, high = schema.get("minimum"), schema.get("maximum")
+    in_bounds = (low is None or value >= low) and (high is None or value <= high)
+    return in_bounds and value in schema.get("enum", [value])
 
 
-# %%
-def repair(raw, schema, model, budget):
-    found = accepted(raw, raw, schema)
-    question = f"Write these arguments as JSON, and change no word: {raw}\nSchema: {json.dumps(schema)}"
-    asked = 0
-    while found is None and asked < budget and not is_cut_off(raw):
-        asked += 1
-        try:
-            proposal = str(model(question))
-        except Exception:
-            continue
-        found = accepted(proposal, raw, schema)
-        question += f"\nThis was wrong: {proposal}\n{[problems(v, schema) for v in readings(proposal)]}"
-    return found
+def step(pointer, name):
+    return pointer + "/" + name.replace("~", "~0").replace("/", "~1")
 
 
-# %%
-def run_tool(raw, schema, tool, model, budget):
-    arguments = repair(raw, schema, model, budget)
-    if arguments is None:
-        return {"ran": False, "result": None}
-    return {"ran": True, "result": tool(**arguments)}
+def problem(code, pointer):
+    return {"code": code, "pointer": pointer}
 
 
 # END SOLUTION
 
+
 # %% [markdown]
-# ## Try it by hand
+# Try the two parts before you go on: `None` or nothing means that a part is not written yet, or that it refuses.
+
+# %%
+for raw in ('{"city": "Oslo"}', " ", "[1]", '{"a": NaN}', '{"a": 1, "a": 2}', '{"city": "Oslo"'):
+    print(f"{raw:17} -> {read_arguments(raw)}")
+print(problems_in({"nights": "3", "pets": 1}, registry["book_room"]))
+
+# %% [markdown]
+# ## 3. Validate
 #
-# The model below is **scripted**: it returns the texts of a list, whatever you ask it. That is enough to see what
-# your code does. The first proposal changes the city, so your code must reject it.
+# Check in this order: is the tool known, are the arguments one JSON object, and does it meet the schema?
 
 
 # %%
-def scripted(*proposals):
-    """A model that gives these proposals one after the other, and shows what it was asked."""
-    left = list(proposals)
+def validate(call, registry):
+    "The problems of a call, as a list of dicts with `code` and `pointer`; [] when it may run."
+    # BEGIN SOLUTION
+    name, raw = call["function"]["name"], call["function"]["arguments"]
+    if name not in registry:
+        return [problem("unknown_tool", "")]
+    arguments = read_arguments(raw)
+    if arguments is None:
+        return [problem("invalid_json", "")]
+    return problems_in(arguments, registry[name])
+    # END SOLUTION
 
-    def model(question):
-        print("asked:", question)
-        return left.pop(0)
-
-    return model
-
-
-for raw in ("{'city': 'Oslo', 'days': 3,}", '{"city": "Oslo", "days": 3', "{city: Oslo, days: 3}"):
-    model = scripted('{"city": "Bergen", "days": 3}', '{"city": "Oslo", "days": 3}')
-    print(raw, "->", repair(raw, schema, model, 2))
-
-
-# %%
-def book(city, days):
-    return f"{days} days in {city}"
-
-
-print(run_tool('```json\n{"city": "Oslo", "days": 3}\n```', schema, book, scripted(), 0))
 
 # %% [markdown]
-# You can also ask a real model. Set `LIVE` to `"local"` for the small model on this machine (`zoolab
-# local fetch` downloads it), or to `"endpoint"` for the model at `OPENAI_BASE_URL`. Do not expect much of
-# a small model. In one of our trials, SmolLM2 repaired none of 34 texts. Your code has to reject each of
-# them.
+# ## Try it
+#
+# **Predict first:** which of these may run, and what is wrong with the others? One has two problems.
 
 # %%
-LIVE = ""
-
-if LIVE:
-    from zoolab.models import LocalModel, OpenAIModel
-    from zoolab.records import Request
-
-    live = LocalModel() if LIVE == "local" else OpenAIModel()
-    ask = lambda question: live(Request([{"role": "user", "content": question}])).text  # noqa: E731
-    print(repair("{city: Oslo, days: 3}", schema, ask, 2))
+for name, raw in [
+    ("book_room", '{"city": "Oslo", "nights": 2}'),
+    ("book_rooms", '{"city": "Oslo", "nights": 2}'),
+    ("book_room", '{"city": "Oslo", "nights": 2'),
+    ("book_room", '[{"city": "Oslo", "nights": 2}]'),
+    ("book_room", '{"city": "Oslo", "nights": "2"}'),
+    ("book_room", '{"city": "Oslo", "nights": true}'),
+    ("book_room", '{"nights": 31, "pets": 1, "city": "Oslo"}'),
+    ("book_room", '{"city": "Oslo", "nights": 2, "guests": [{"age": 7}, {"age": "nine"}]}'),
+]:
+    print(f"{name:11} {raw}\n{'':11} -> {validate(a_call(name, raw), registry)}")
 
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook first. The cell runs the public cases. The hidden cases ask the same with other values.
+# The cell runs the public cases on the code of this notebook, in a separate process. There are more cases when you
+# hand it in. They use other tools with other names.
 
 # %%
 from zoolab import check

@@ -1,257 +1,240 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
+# %% [markdown]
+# # Lab 6 · Repair
+#
+# A model calls a tool by writing its arguments as JSON. Sometimes the text is not JSON: `{'city': 'Oslo',}`. You can
+# throw it away, send the error back to the model, or **repair** it.
+#
+# Even good systems make mistakes in repair. Two well-known ones ran the tool with `{}` when the arguments could not
+# be read. And we gave 40 broken texts to a popular repair library: it got 36 right and 4 wrong, without an error. A
+# tool that runs with wrong arguments can do damage. A tool that does not run does none.
+#
+# So the most important rule of your repair is: **it may change how something is written, but never what it says.**
 
 # %% [markdown]
-# # Lab 6 · Select a tool
+# ## What you are given
 #
-# A loop can run without an error and still be wrong: the JSON was fine, the call ran, but it was the wrong tool. Only
-# a **measurement** shows that. You need many requests with a known right tool, and you count.
+# Two small functions. Use them as they are.
 #
-# It is easy to count wrongly. Suppose that nine of ten customers of a shop ask where their parcel is. Then a model
-# that always calls `track_parcel` is right 90 % of the time, but it is useless. And many requests need no tool at
-# all. Without such requests, a test cannot see that a model always calls something. The best-known leaderboard,
-# Berkeley's, has a category for them: *irrelevance*.
-#
-# You write the metric, and then better descriptions, and you measure whether they are better. Read notebook 04 first.
-# This lab takes about 45 minutes and needs no key and no network.
-
-# %% [markdown]
-# ## Part 1: the metric
-#
-# `measure(pairs)` gets a list of `[expected, chosen]`, each the name of a tool, or `None`: no tool is needed, no tool was
-# called. It returns a dict with four shares, numbers from 0 to 1, not rounded:
-#
-# | key | share |
-# | --- | --- |
-# | `accuracy` | of all pairs: the choice is the expected one (`None` for `None` is right) |
-# | `balanced` | for each expected value, `None` among them, the share of its pairs that are right; of these shares the plain mean |
-# | `needless` | of the pairs that need no tool: a tool was called |
-# | `missed` | of the pairs that need a tool: none was called |
-#
-# Statisticians call `balanced` a **macro average**: a tool that is needed once counts as much as one that is needed a
-# thousand times. If a tool was chosen that nobody expected, even an invented one, it is simply a wrong choice. Names
-# are compared letter by letter, and the text `"None"` is a name, too. You may use pandas and numpy. A share of no
-# pairs at all is `None`. Further keys are welcome. You may change `pairs`: each call gets its own list.
-
+# A **schema** says which arguments a tool takes. Here it is always flat: text, numbers, truth values.
+# `problems(value, schema)` lists what is wrong with a value; an empty list means that the value is fine.
 
 # %%
-def measure(pairs):
-    "The shares accuracy, balanced, needless and missed of a list of [expected, chosen]."
-    # BEGIN SOLUTION
-    right = {}
-    for expected, chosen in pairs:
-        right.setdefault(expected, []).append(chosen == expected)
-    return {
-        "accuracy": mean([chosen == expected for expected, chosen in pairs]),
-        "balanced": mean([mean(flags) for flags in right.values()]),
-        "needless": mean([chosen is not None for expected, chosen in pairs if expected is None]),
-        "missed": mean([chosen is None for expected, chosen in pairs if expected is not None]),
-    }
-
-
-def mean(numbers):
-    return sum(numbers) / len(numbers) if numbers else None
-    # END SOLUTION
-
-
-# %% [markdown]
-# **Predict first:** there are nine requests for parcels, one for an order, and two that need no tool. A model always
-# tracks a parcel. What are the four numbers?
-
-# %%
-always = (
-    [["track_parcel", "track_parcel"]] * 9 + [["find_order", "track_parcel"]] + [[None, "track_parcel"]] * 2
-)
-print(measure(always))
-
-# %% [markdown]
-# ## Part 2: the tools
-#
-# The assistant of a shop has six tools. Their authors wrote these descriptions.
-
-# %%
-POOR = {
-    "find_order": "Order function.",
-    "track_parcel": "Handles orders.",
-    "cancel_order": "Order tool for orders.",
-    "refund_payment": "Payment.",
-    "change_address": "Updates data.",
-    "check_stock": "Product info.",
-}
-
-# %% [markdown]
-# The pages of the company say more about them:
-#
-# **`find_order`** looks up an order by its number or by the customer's name, and shows what was bought: the items,
-# what they cost, the date. It is also for invoices and receipts: an invoice is sent again, a receipt printed. It
-# reads a Postgres database that Lena set up.
-#
-# **`track_parcel`** tells where a parcel is and when it will come. It asks the carrier for the last scan, so it knows when
-# deliveries are late and when a shipment is lost. The carrier's API has a limit of five requests a second.
-#
-# **`cancel_order`** stops an order before it is shipped, when customers changed their mind or ordered by mistake. Nothing
-# is paid back by it. It was written in Go, and moved to the new cluster in March.
-
-# %% [markdown]
-# **`refund_payment`** gives a customer the money back: after a return, for broken or wrong goods, or when a card was
-# charged too much. A nightly job writes all refunds into a CSV file for accounting.
-#
-# **`change_address`** changes the address where things are sent: another street, city or postal code, after somebody
-# moved or made a typo. Each address is checked against a map service.
-#
-# **`check_stock`** says whether a product is in stock: how many are left in the warehouse, and which size or colour is
-# available. It reads a cache that is ten minutes old.
-
-# %% [markdown]
-# ## Who chooses
-#
-# A **lexical model** chooses. It is not a language model: it counts words. It leaves out small words (*the, is, my,
-# want, …*). It gives each description points for the words that it shares with the request, and more points for rare
-# words (the formula is BM25). The highest score wins. If no word is shared, or if two descriptions have the same
-# score, it chooses no tool. Before it compares words, it removes the endings *-s, -es, -ed, -ing*. It does not see
-# names, and it knows no synonyms: *cost* is not *price*. Real models know more, but they fail in the same way: they
-# do not choose a tool whose description does not say what it is for.
-
-# %%
+import ast
+import json
+import math
 import re
 
-SMALL = """
-a about all an and another any are as ask asked asks at be been before can customer customers did do does for from had
-has have how i if in into is it its me my no not now of on one only or our please so somebody that the their them there
-they this to use used user users want wants was we were what when where whether which who why will with you your
-""".split()
-try:
-    from zoolab.retrieval import BM25
-except ImportError:  # so it is while this notebook is graded
-    BM25 = None
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
 
 
-def choose(request, descriptions):
-    "The tool that the lexical model chooses, or None."
-    words = [word for word in re.findall(r"[^\W_]+", request.lower()) if word not in SMALL]
-    scores = BM25().scores(" ".join(words), list(descriptions.values()))
-    best = max(scores)
-    return list(descriptions)[scores.index(best)] if best > 0 and scores.count(best) == 1 else None
+def problems(value, schema):
+    """What is wrong with a value, as a list of sentences; empty if nothing is."""
+    if not isinstance(value, dict):
+        return ["the arguments are not one object"]
+    known = schema["properties"]
+    found = [f"{key} is missing" for key in schema.get("required", []) if key not in value]
+    found += [f"{key} is not an argument of this tool" for key in value if key not in known]
+    for key in value.keys() & known.keys():
+        found += problems_of_one(key, value[key], known[key])
+    return found
 
-
-# %% [markdown]
-# ## Requests to try
 
 # %%
-requests = {
-    "find_order": ["Look up my last order.", "What did the order cost?", "Show me the items of order 1042."],
-    "track_parcel": ["Where is my parcel?", "Track parcel 77, please.", "When does my parcel come?"],
-    "cancel_order": [
-        "Cancel my order.",
-        "Please cancel order 1042, I do not want it.",
-        "Can I still cancel this?",
-    ],
-    "refund_payment": ["I want my money back.", "Refund payment 88.", "Can I have a refund?"],
-    "change_address": [
-        "Change my address.",
-        "I have a new address.",
-        "Use another address for the next order.",
-    ],
-    "check_stock": [
-        "Do you have this product?",
-        "Is the product in stock?",
-        "How many do you have in stock?",
-    ],
-    None: [
-        "Thank you, that was all.",
-        "Good morning!",
-        "Who won the match yesterday?",
-        "Write a poem about cats.",
-    ],
+def problems_of_one(key, value, rule):
+    """What is wrong with one argument. In Python true is a number; in JSON it is none."""
+    fits = isinstance(value, TYPES[rule["type"]]) and (type(value) is bool) == (rule["type"] == "boolean")
+    if not fits or (type(value) is float and not math.isfinite(value)):
+        return [f"{key} must be of type {rule['type']}"]
+    if "enum" in rule and value not in rule["enum"]:
+        return [f"{key} must be one of {rule['enum']}"]
+    return []
+
+
+schema = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city", "days"],
+    "additionalProperties": False,
 }
+print(problems({"city": "Oslo", "days": "3"}, schema))
 
 # %% [markdown]
-# ## Better descriptions
+# `words(text)` lists the words of an object: its keys, its texts and its numbers, in their order. Quotes, commas,
+# brackets and the text around the object do not count. `\u00e9` is the letter `é`. Two texts with the same words say
+# the same, even if they are written differently. So you can see whether a repair has changed what was meant.
+
+
+# %%
+def words(text):
+    """The keys, texts and numbers between the first { and the last }, in their order."""
+    text = re.sub(r"(\\u[0-9a-fA-F]{4})+", lambda found: json.loads(f'"{found[0]}"'), text)
+    start, end = text.find("{"), text.rfind("}")
+    inside = text[max(start, 0) : end if end > start else len(text)]
+    found = re.findall(r"""[^\s{}\[\]:,"'\\`]+""", inside)
+    python = {"True": "true", "False": "false", "None": "null"}
+    return [python.get(word, word) for word in found]
+
+
+print(words("Here you are: {'city': 'Oslo', 'days': 3,}"))
+print(words('{"city": "Oslo", "days": 3}'))
+print(words('{"city": "Bergen", "days": 3}'))
+
+# %% [markdown]
+# ## Your task
 #
-# Write a dict like `POOR`, with a text for each of the six tools; other keys are ignored. What is asked:
+# Write `repair(raw, schema, model, budget)`. It returns the arguments as a dict, or `None`.
 #
-# - The model is right for at least 9 in 10 of the requests above, as a `balanced` share.
-# - It is right for at least 8 in 10 of **other requests** that you do not see. They use words of the pages that are
-#   not in the requests above. So descriptions that fit only the requests above are not enough.
-# - It chooses no tool for at least 8 in 10 of other requests that need none. Avoid words that only the authors of a
-#   tool need, and words that fit every request. They lead to calls when no tool is needed.
-# - It is still right for 8 in 10 if the tools of another department are offered, too.
-# - No description has more than 30 words: they are paid for in every request. Letters and digits in a row are a
-#   word; `carrier's` is one word, and `size/colour` are two.
-# - No description quotes a request from above: it does not contain four words in a row from one.
+# `raw` is the text that the model wrote. `model` is a function: you give it a question as text and it
+# returns its **proposal**, which is text as well. The model is asked at most `budget` times, and not at all
+# with a budget of 0. Use only Python's standard library.
+#
+# 1. Text that is valid already comes back as it is; the model is not asked.
+# 2. Then come rules, without the model. A Markdown fence around the JSON comes off: three backticks on a
+#    line above it, maybe followed by the word `json` or `JSON`, and three on a line below. A comma before
+#    the closing brace is dropped. Single quotes are read as Python prints a dict: `{'guest': "O'Hara"}`.
+#    JSON inside a JSON string (`"{\"city\": \"Oslo\"}"`) is opened. Several of these faults may come
+#    together. Text is read and never run.
+# 3. These are all the rules. If the rules cannot read a text, ask the model. Examples are `{city: Oslo}`,
+#    and a number in quotes if the schema wants it without quotes. Each question contains the raw text and
+#    the whole schema. After a proposal that failed, the next question also contains that proposal. A
+#    proposal may be badly written itself: the same rules read it. The first right one ends the asking. A
+#    model that raises an error has used one question; the next may help.
+#
+# Text before or after the JSON, with a fence or without, is not a fault that you must repair. You may read such a
+# text, or leave it to the model.
+
+# %% [markdown]
+# 4. Everything that you return, from the rules or from the model, **meets the schema** (`problems` finds
+#    nothing). It also **has the words of `raw`**: all of them, in the same order, and no others. Letters
+#    count: `OSLO` is not `Oslo`. Compare `words(raw)` with the words of the value that you return,
+#    written with `json.dumps`. Do not compare it with the words of the proposal's text, because that text
+#    may have a key twice, and the value cannot. (You may also refuse such a proposal.) Words do not show
+#    the marks around them. So a rule must not change anything inside a string. (`1.50` and `1.5` are two
+#    words, because Python writes the second. JSON may write 😀 as `\ud83d\ude00`, which Python reads as two
+#    broken signs. No case has such numbers or such signs.)
+# 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for
+#    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing. (One
+#      closing brace is enough, wherever it stands: do not count braces.)
+#    - text with two meanings: a key that is there twice, in one object or in two.
+#
+# Then write `run_tool(raw, schema, tool, model, budget)`: it repairs with this budget, calls
+# `tool(**arguments)` once, and returns `{"ran": True, "result": what the tool returned}`. If nothing right
+# came, the tool does not run, and you return `{"ran": False, "result": None}`. No tool raises an error here.
+
 
 # %%
 # BEGIN SOLUTION
-# STUB: DESCRIPTIONS = dict(POOR)  # your code
-DESCRIPTIONS = {
-    "find_order": "Look up an order and show what was bought: the items, what they cost, the date. "
-    "Also sends the invoice or the receipt again.",
-    "track_parcel": "Track a parcel: where it is, when it will come, the carrier's last scan. "
-    "Use this when a shipment or deliveries are late or lost.",
-    "cancel_order": "Cancel or stop an order before it is shipped, when customers changed their mind "
-    "or ordered by mistake.",
-    "refund_payment": "Refund a payment: give money back after a return, for broken or wrong goods, "
-    "or when a card was charged too much.",
-    "change_address": "Change the address where things are sent: a new street, city or postal code, "
-    "after somebody moved or made a typo.",
-    "check_stock": "Check whether a product is in stock: how many are left in the warehouse, and which size "
-    "or colour is available.",
-}
+# STUB: def repair(raw, schema, model, budget):
+# STUB:     ...  # your code
+# STUB:
+# STUB:
+# STUB: def run_tool(raw, schema, tool, model, budget):
+# STUB:     ...  # your code
+def readings(text):
+    """The objects that the rules find in a text, the plainest first."""
+    text = text.strip()
+    fence = re.fullmatch(r"```\w*\s*(.*?)\s*```", text, re.DOTALL)
+    inner = fence[1] if fence else text
+    for candidate in (text, inner, re.sub(r",\s*}$", "}", inner)):
+        for read in (json.loads, ast.literal_eval):
+            try:
+                value = read(candidate)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                continue
+            yield from readings(value) if isinstance(value, str) else [value]
+
+
+# %%
+def accepted(text, raw, schema):
+    """The arguments in a text, if they meet the schema and have the words of raw."""
+    for value in readings(text):
+        if not problems(value, schema) and words(json.dumps(value, ensure_ascii=False)) == words(raw):
+            return value
+    return None
+
+
+def is_cut_off(raw):
+    return "{" in raw and "}" not in raw
+
+
+# %%
+def repair(raw, schema, model, budget):
+    found = accepted(raw, raw, schema)
+    question = f"Write these arguments as JSON, and change no word: {raw}\nSchema: {json.dumps(schema)}"
+    asked = 0
+    while found is None and asked < budget and not is_cut_off(raw):
+        asked += 1
+        try:
+            proposal = str(model(question))
+        except Exception:
+            continue
+        found = accepted(proposal, raw, schema)
+        question += f"\nThis was wrong: {proposal}\n{[problems(v, schema) for v in readings(proposal)]}"
+    return found
+
+
+# %%
+def run_tool(raw, schema, tool, model, budget):
+    arguments = repair(raw, schema, model, budget)
+    if arguments is None:
+        return {"ran": False, "result": None}
+    return {"ran": True, "result": tool(**arguments)}
+
+
 # END SOLUTION
 
 # %% [markdown]
-# ## Try it
+# ## Try it by hand
 #
-# Here is your metric for the authors' descriptions and for yours. **Predict first:** which number is larger for
-# `POOR`, `needless` or `missed`? With your descriptions, one greeting may go wrong. Try to find out why.
+# The model below is **scripted**: it returns the texts of a list, whatever you ask it. That is enough to see what
+# your code does. The first proposal changes the city, so your code must reject it.
 
 
 # %%
-def tried(descriptions):
-    return [[expected, choose(text, descriptions)] for expected, texts in requests.items() for text in texts]
+def scripted(*proposals):
+    """A model that gives these proposals one after the other, and shows what it was asked."""
+    left = list(proposals)
+
+    def model(question):
+        print("asked:", question)
+        return left.pop(0)
+
+    return model
 
 
-if BM25:
-    print("POOR        ", measure(tried(POOR)))
-    print("DESCRIPTIONS", measure(tried(DESCRIPTIONS)))
-    for pair, text in zip(
-        tried(DESCRIPTIONS), [text for texts in requests.values() for text in texts], strict=True
-    ):
-        if pair[0] != pair[1]:
-            print(f"{text:45} expected {pair[0]}, chosen {pair[1]}")
+for raw in ("{'city': 'Oslo', 'days': 3,}", '{"city": "Oslo", "days": 3', "{city: Oslo, days: 3}"):
+    model = scripted('{"city": "Bergen", "days": 3}', '{"city": "Oslo", "days": 3}')
+    print(raw, "->", repair(raw, schema, model, 2))
+
+
+# %%
+def book(city, days):
+    return f"{days} days in {city}"
+
+
+print(run_tool('```json\n{"city": "Oslo", "days": 3}\n```', schema, book, scripted(), 0))
 
 # %% [markdown]
-# ## Optional: ask a real model
-#
-# With `LIVE = "local"` the small model of `zoolab local fetch` chooses instead, on your machine and without a key. It takes
-# minutes. **Predict first:** does it gain as much from your descriptions? This is not judged.
+# You can also ask a real model. Set `LIVE` to `"local"` for the small model on this machine (`zoolab
+# local fetch` downloads it), or to `"endpoint"` for the model at `OPENAI_BASE_URL`. Do not expect much of
+# a small model. In one of our trials, SmolLM2 repaired none of 34 texts. Your code has to reject each of
+# them.
 
 # %%
-LIVE = None
+LIVE = ""
 
-if LIVE == "local" and BM25:
-    from zoolab import Tool, walk
-    from zoolab.models import LocalModel
+if LIVE:
+    from zoolab.models import LocalModel, OpenAIModel
+    from zoolab.records import Request
 
-    model, nothing = LocalModel(), {"type": "object", "properties": {}, "additionalProperties": False}
-    for descriptions in (POOR, DESCRIPTIONS):
-        tools = [Tool.from_schema(name, text, nothing, lambda: "done") for name, text in descriptions.items()]
-        pairs = []
-        for expected, text in [(expected, text) for expected, texts in requests.items() for text in texts]:
-            step = next(step for step in walk(text, tools, model) if step.kind == "tool_call")
-            pairs.append([expected, None if step.slot is None else step.record.name])
-        print(measure(pairs))
+    live = LocalModel() if LIVE == "local" else OpenAIModel()
+    ask = lambda question: live(Request([{"role": "user", "content": question}])).text  # noqa: E731
+    print(repair("{city: Oslo, days: 3}", schema, ask, 2))
 
 # %% [markdown]
 # ## Check it
 #
-# The cell runs the public cases on the code of this notebook, in a separate process. There are more cases when you
-# hand it in. They include the other requests.
+# Save the notebook first. The cell runs the public cases. The hidden cases ask the same with other values.
 
 # %%
 from zoolab import check

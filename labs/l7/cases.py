@@ -21,7 +21,8 @@ COLUMNS = ("turn", "slot", "tool", "code", "root_cause", "tries", "recovered")
 PLACE = ("turn", "slot")
 TOOLS = ("read_file", "send_mail", "find_user", "book_room", "run_query", "list_orders", "get_weather")
 FINE, UNFIT, DENIED, INVENTED = "fine", "type", "denied", "invented"
-STRANGE = ("flyHome", "teleport")
+STRANGE = ("flyHome", "teleport", "fly Home ")
+ALIKE = ("read_file", "read_files", "Read_file")  # three tools, whatever their names have in common
 PAD = "ping"  # a tool that always works, and is not judged
 LASTING = (DENIED, INVENTED)  # no retry can come right
 RAISED: tuple[type[Exception], ...] = (FileNotFoundError, OSError, ValueError, ToolTimeout)
@@ -38,6 +39,8 @@ KINDS = {
     "late": ("timeout", "tool failed"),
 }
 ENDS = {"model_error": "no reply", "loop_limit": "gave up", "retries_exhausted": "gave up"}
+#: Codes that are not in the table, whatever they begin with.
+OTHER_CODES = ("invalid_output", "no_json_arguments", "unknown_city", "permission_expired")
 SCHEMA = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
 
 Plan = list[list[tuple[str, str]]]  # for each turn its calls, in order: tool and kind of failure
@@ -50,9 +53,10 @@ def trace_of(plan: Plan, chance: Random, end: str = "answer") -> list[Row]:
     model: Any = Scripted([*replies, "Done."] if end == "answer" else replies)
     retries = 0 if end == "retries_exhausted" else 99
     limits = Limits(turns=len(plan) + (end != "loop_limit"), retries=retries, repeats=None)
-    tools = [tool_of(name, plan) for name in dict.fromkeys(name for turn in plan for name, _ in turn)]
+    names = dict.fromkeys(name for turn in plan for name, _ in turn if name not in STRANGE)
+    tools = [tool_of(name, plan) for name in names]
     try:
-        trace = run("Please.", [tool for tool in tools if tool.name in (PAD, *TOOLS)], model, limits=limits)
+        trace = run("Please.", tools, model, limits=limits)
     except ZoolabError as error:
         trace = error.trace  # type: ignore[assignment]
     return list(json.loads(json.dumps(list(events_of(trace)))))
@@ -147,10 +151,10 @@ def check_errors(student: Student, chance: Random, plan: Plan, *columns: str) ->
     compare(errors_of(student, trace_of(plan, chance)), truth(plan), PLACE, columns)
 
 
-def seen(student: Student, chance: Random) -> list[str]:
+def seen(student: Student, chance: Random, *others: str) -> list[str]:
     """The kinds of failure that the student's code finds; that it finds every kind is asked elsewhere."""
     found = []
-    for kind in ("broken", UNFIT, "cut", *LASTING):
+    for kind in ("broken", UNFIT, "cut", *LASTING, *others):
         tool = STRANGE[0] if kind == INVENTED else chance.choice(TOOLS)
         try:
             if errors_of(student, trace_of(apart([[(tool, kind)]]), chance)):
@@ -216,7 +220,7 @@ def every_kind_of_failure(student: Student, chance: Random) -> None:
     """No failure is dropped: of validation, of permission, of a tool."""
     for kinds in (["json", UNFIT, DENIED, "missing"], ["disk", "broken", "late", "missing"]):
         calls = list(zip(chance.sample(TOOLS, 4), kinds, strict=True))
-        check_errors(student, chance, apart([[*calls, (STRANGE[0], INVENTED)]]), "tool", "code")
+        check_errors(student, chance, apart([[*calls, (STRANGE[2], INVENTED)]]), "tool", "code")
     events, code = trace_of(apart([calls]), chance), f"error_{chance.randrange(100)}"
     recoded(events, 2, code)
     if sum(row["code"] == code for row in errors_of(student, events)) != 1:
@@ -235,10 +239,14 @@ def root_causes(student: Student, chance: Random) -> None:
     """`root_cause` says whose fault it was, as the table of the task has it."""
     kinds = [UNFIT, DENIED, "broken", "late", "missing", "disk"]
     calls = list(zip(chance.sample(TOOLS, 6), kinds, strict=True))
-    events, code = trace_of([[*calls, ("teleport", INVENTED)]], chance), f"error_{chance.randrange(100)}"
-    recoded(events, 3, code)
-    wanted = dict(KINDS[kind] for kind in [*kinds, INVENTED]) | {code: "tool failed"}
-    rows = [row for row in errors_of(student, events) if row["code"] in wanted]
+    wanted = dict(KINDS[kind] for kind in [*kinds, INVENTED])
+    rows = errors_of(student, trace_of([[*calls, ("teleport", INVENTED)]], chance))
+    for code in OTHER_CODES:
+        wanted[f"{code}_{chance.randrange(100)}"] = "tool failed"
+    events = trace_of([calls[2:]], chance)
+    for slot, code in enumerate([*wanted][-len(OTHER_CODES) :]):
+        recoded(events, slot, code)
+    rows = [row for row in [*rows, *errors_of(student, events)] if row["code"] in wanted]
     if not rows:
         raise Wrong("none of the failures has a row, so there is no cause to look at")
     for row in rows:  # that all of them come is asked elsewhere
@@ -277,6 +285,9 @@ def cut_off_needs_evidence(student: Student, chance: Random) -> None:
                 raise Wrong(
                     f"a reply that ended by {reason}: a cause is neither `cut off` nor `bad arguments`"
                 )
+    alone = errors_of(student, trace_of([[(a, "cut")]], chance))  # that slot 0 has a row is asked elsewhere
+    if any(row["root_cause"] != "cut off" for row in alone):
+        raise Wrong("the only call of a reply that ended by length is not `cut off`")
 
 
 @case(
@@ -287,9 +298,9 @@ def cut_off_needs_evidence(student: Student, chance: Random) -> None:
 def retries_share_a_row(student: Student, chance: Random) -> None:
     """A call and its retries are one row: `tries` counts them, and `recovered` says whether the last one
     worked."""
-    found = seen(student, chance)
+    found = seen(student, chance, "late", "missing", "disk", "json")
     for fault in found:
-        a, b, c = [*STRANGE, TOOLS[0]] if fault == INVENTED else chance.sample(TOOLS, 3)
+        a, b, c = [*STRANGE[:2], TOOLS[0]] if fault == INVENTED else chance.sample(ALIKE, 3)
         later = fault if fault in LASTING else FINE
         other = fault if fault in LASTING else found[0]
         plan = [[(a, fault), (b, fault)], [(a, other)], [(a, fault)], [(c, FINE), (a, fault)]]
@@ -303,14 +314,17 @@ def retries_of_calls_side_by_side(student: Student, chance: Random) -> None:
     same turn is no retry."""
     (a, b), fault = chance.sample(TOOLS, 2), seen(student, chance)[0]
     first = [(a, fault), (b, FINE), (a, FINE), (a, fault)]
-    for later in ([[(a, FINE)]], [[(a, FINE)], [(b, FINE), (a, FINE)]], [[(a, FINE), (a, FINE), (a, fault)]]):
-        plan = apart([first, *later])
+    laters = ([[(a, FINE)]], [[(a, FINE)], [(b, FINE), (a, FINE)]], [[(a, FINE), (a, FINE), (a, fault)]])
+    slots_9_and_10 = [[(PAD, FINE)] * 7 + [(a, fault)] * 2, [(a, FINE)]]
+    for plan in map(apart, [*([first, *later] for later in laters), slots_9_and_10]):
         rows = errors_of(student, trace_of(plan, chance))
         compare_some(rows, truth(plan), PLACE, ("tool", "tries", "recovered"))
     for ends in ((FINE, fault), (fault, FINE)):
         rows = errors_of(student, trace_of(apart([first, [(a, ends[0]), (a, ends[1])]]), chance))
         if sorted((row["tries"], bool(row["recovered"])) for row in rows) != [(2, False), (2, True)]:
             raise Wrong("two calls failed, and one of their two retries: the tries are not shared out so")
+    plan = apart([[(a, fault), (a, fault)]])
+    check_tools(student, trace_of(plan, chance), plan, "failed")
 
 
 @case(points=2, hint="What came first is the cause; a retry may fail for another reason.")
@@ -352,12 +366,15 @@ def how_the_run_ended(student: Student, chance: Random) -> None:
         for code, cause in (
             (end, ENDS[end]),
             (f"stopped_{chance.randrange(100)}", "gave up"),
-            ("timeout", "gave up"),
+            *((other, "gave up") for other in ("timeout", "cancelled", "model_limit", "io_error")),
         ):
             wanted = dict(zip(COLUMNS, (turn, None, None, code, cause, 1, False), strict=True))
             for ordered in (steps, steps[::-1]):
                 rows = errors_of(student, [*ordered, {**last, "outcome": code}])
                 compare([row for row in rows if row["slot"] is None], [wanted], PLACE, COLUMNS)
+                answered = frame_of(student, "find_errors", [*ordered, {**last, "outcome": "answer"}], ())
+                if len(rows) != len(answered) + 1:
+                    raise Wrong("with the row of the run another row came or went")
 
 
 @case(
@@ -399,7 +416,15 @@ def counts_calls_and_not_tries(student: Student, chance: Random) -> None:
     a, b = chance.sample(TOOLS, 2)
     for fault in [kind for kind in seen(student, chance) if kind not in LASTING]:
         for plan in (
-            apart([[(a, fault), (b, fault)], [(a, fault)], [(a, FINE), (b, FINE)], [(a, FINE), (b, fault)]]),
+            apart(
+                [
+                    [(a, fault), (b, fault)],
+                    [(a, fault)],
+                    [(a, FINE), (b, FINE)],
+                    [(a, FINE), (b, fault)],
+                    [(b, fault)],
+                ]
+            ),
             apart([[(a, FINE), (b, fault), (a, fault)], [(b, FINE), (a, FINE), (a, fault)]]),
         ):
             check_tools(student, trace_of(plan, chance), plan, "calls", "failed")
@@ -409,6 +434,6 @@ def counts_calls_and_not_tries(student: Student, chance: Random) -> None:
 def counts_every_tool(student: Student, chance: Random) -> None:
     """Every tool that was called has a row, those that never failed and those that do not exist as well."""
     a, b, c, d = chance.sample(TOOLS, 4)
-    plan = apart([[(a, FINE), (b, UNFIT)], [(STRANGE[0], INVENTED), (c, DENIED)], [(d, FINE)] * 2])
+    plan = apart([[(a, FINE), (b, UNFIT)], [(STRANGE[2], INVENTED), (c, DENIED)], [(d, FINE)] * 2])
     for end in ("answer", "loop_limit"):
         check_tools(student, trace_of(plan, chance, end), plan, "tool")

@@ -21,7 +21,7 @@
 #   `reply`. The reply has a `finish_reason`: `"length"` means that it was cut off because it grew too
 #   long.
 # - Each call has exactly one step of kind `result`. Its `record` has an `error_code`: None if all went well.
-# - A call that was refused has no step `execute`. A call that waited for permission has two.
+# - An invalid call has no step `execute`. A call that waited for permission has two.
 # - The last event is `{"event": "end", "outcome": ...}`: `"answer"`, or the code of what ended the run.
 #
 # There are other events and fields. For example, a reply without calls is a step of kind `tool_call` with the slot
@@ -52,7 +52,7 @@ events = [
 # It returns a data frame with the columns `turn slot tool code root_cause tries recovered` (others do no harm, and
 # the order of the rows does not matter). Each call that failed has one row, with its `turn`, its `slot`, its `tool`
 # and the error's `code`. A run without failures gives a data frame without rows, but with all columns. Steps of one
-# call have the same turn and slot, whatever their order. Do not drop any failure.
+# call have the same turn and slot. All steps can stand in any order. Do not drop any failure.
 #
 # `root_cause` says whose fault it was:
 #

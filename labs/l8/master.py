@@ -7,348 +7,136 @@
 # ---
 
 # %% [markdown]
-# # Lab 8 · Test the tester
+# # Lab 8 · Evaluate an agent
 #
-# In lab 3 a grader told you whether your loop was right. How did it know? Now you write the grader.
+# "The new prompt is better: 7 of 10 tasks instead of 5." Would the next ten tasks agree? And an agent that solves a task in 4 of 5 runs solves it
+# five times in a row in a third of all weeks. This lab is about numbers that you can trust: **pass^k**, an exact test, and more cases. Read
+# notebook 14 first. This lab takes about 75 minutes and needs no key and no network.
 #
-# Tests of loops can be wrong in two ways. A test that is too **lenient** passes broken loops. For example, it looks
-# only at the final answer, and a script always gives that. A test that is too **strict** refuses right loops, for
-# example because they say `Error:` and it expected `ERROR:`. Both happened in graders of real courses. A right answer
-# got no points because it printed a warning. And an object that claimed to equal everything got all points.
-#
-# You can measure a test: break the program on purpose, in many small ways, and count how often the test notices. Each
-# broken version is called a **mutant**, and the method is called **mutation testing**.
-#
-# Do lab 3 first. This lab takes about 60 minutes and needs no key and no network.
-
-# %% [markdown]
-# ## What you get
-#
-# You get a loop, but not its code. You get only `run`: it makes one conversation with the loop and returns what
-# happened.
-#
-# `run(messages, replies, tools, limit=8)`
-#
-# | you give | what it is |
-# | --- | --- |
-# | `messages` | the conversation so far |
-# | `replies` | what the scripted model says, one message after the other (1 to 30) |
-# | `tools` | name -> `{"returns": value}` or `{"raises": "why"}` |
-# | `limit` | how often the model may be asked, at most |
-#
-# Keep a scenario small: 10,000 characters and 30 calls at most.
-
-# %% [markdown]
-# It returns a dict, a record of what the loop did:
-#
-# | key | what it holds |
-# | --- | --- |
-# | `messages` | the messages that the loop returned |
-# | `requests` | a list, one for each time the model was asked: `{"messages": [...], "tools": [names]}` |
-# | `executed` | a list of `[name, arguments]`, each call that ran, in the order they ran |
-# | `given` | your list `messages`, as it was afterwards |
-# | `ended` | `"returned"`, or what the loop raised, as `"raised ValueError: ..."` |
-#
-# A loop that asks for more replies than you scripted ends with `"raised EOFError: ..."`. If a loop raised, `messages` are those
-# of its last request.
-
-# %% [markdown]
-# ## What a right loop does
-#
-# The rules of lab 3:
-#
-# 1. It asks with all messages so far and all tools, every time, first with the messages as they were given.
-# 2. A reply without calls is the answer: it is appended, and all messages are returned.
-# 3. A reply with calls is appended as it came, with its text and its arguments, before the results.
-# 4. Every call runs once, with its own arguments. One result for each follows, in the order of the calls, with role
-#    `tool` and the call's id as `tool_call_id`. Ids may repeat, also in a later reply. These are still separate
-#    calls.
-# 5. The content of a result is text: a string as it is, anything else as JSON.
-# 6. Errors are results. If a tool raises, the result has the word `error` and the reason. If the tool is unknown, it
-#    has the word `error` and the name. If the arguments are not one JSON object, it has the word `error`. In the last
-#    two cases nothing runs. The other calls run all the same, and the conversation goes on.
-# 7. The model is asked `limit` times at most. The last calls get their results then too, and all messages are returned.
-# 8. The caller's list is not changed.
-
-# %% [markdown]
-# What a right loop is **free** to do:
-#
-# - run the calls of a reply in any order;
-# - use its own words for errors, in large or small letters;
-# - use its own layout for JSON;
-# - add a key `name` to a result;
-# - at the limit, run the last calls, or just answer them with some text.
-#
-# ## The task
-#
-# Write `faults_of(run)`. It tries the loop behind `run` as often as it likes (up to 300 times) and returns a **list
-# of texts**: one for each fault that it found, in your own words. For a right loop, the list is empty. Do not raise:
-# a test that crashes has found nothing.
-#
-# You will be judged with loops that you have not seen, in any order. Your checks must pass the right loops, and find
-# a fault in the broken ones.
-#
-# ## A loop to try it on
-#
-# Here is a right loop with the same `run`. When your checks pass it, break it: delete a line or swap two, and see
-# whether your checks notice.
+# You may use numpy and pandas. Below are five runs of the same eleven tasks. A run passed if the first call was the right one (or none, if none was needed).
 
 # %%
-import json
+from math import comb
 
-
-# %%
-def right_loop(messages, model, tools, limit):
-    "A right loop, to be broken."
-    messages = list(messages)
-    for _ in range(limit):
-        reply = model(messages, list(tools))
-        messages.append(reply)
-        if not reply.get("tool_calls"):
-            break
-        for call in reply["tool_calls"]:
-            content = content_of(call["function"], tools)
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
-    return messages
-
-
-def content_of(function, tools):
-    try:
-        arguments = json.loads(function["arguments"])
-        value = tools[function["name"]](**arguments)
-    except Exception as error:
-        return f"ERROR: {error}"
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-# %%
-class Scene:
-    "Plays the model and the tools for a loop, and writes down what happens."
-
-    def __init__(self, replies):
-        self.replies, self.requests, self.executed = replies, [], []
-
-    def model(self, messages, tools):
-        self.requests.append({"messages": list(messages), "tools": tools})
-        if len(self.requests) > len(self.replies):
-            raise EOFError("the script has no further reply")
-        return self.replies[len(self.requests) - 1]
-
-    def tool(self, name, does):
-        def run(**arguments):
-            self.executed.append([name, arguments])
-            if "raises" in does:
-                raise RuntimeError(does["raises"])
-            return does["returns"]
-
-        return run
-
-
-# %%
-def run_on(loop):
-    "The `run` of a loop."
-
-    def run(messages, replies, tools, limit=8):
-        scene, ended = Scene(replies), "returned"
-        functions = {name: scene.tool(name, does) for name, does in tools.items()}
-        try:
-            came = loop(messages, scene.model, functions, limit)
-        except Exception as error:
-            ended = f"raised {type(error).__name__}: {error}"
-            came = scene.requests[-1]["messages"] if scene.requests else messages
-        record = {"messages": came, "requests": scene.requests, "executed": scene.executed}
-        return {**record, "given": messages, "ended": ended}
-
-    return run
-
-
-def wants(*calls, text=None):
-    "A reply with calls, each given as (id, name, arguments)."
-    made = [
-        {"id": id, "type": "function", "function": {"name": name, "arguments": args}}
-        for id, name, args in calls
-    ]
-    return {"role": "assistant", "content": text, "tool_calls": made}
-
-
-# %%
-question = [{"role": "user", "content": "Is web-01 up?"}]
-script = [wants(("call_x", "ping", '{"host": "web-01"}')), {"role": "assistant", "content": "Yes."}]
-run_on(right_loop)(question, script, {"ping": {"returns": {"ms": 3}}})
-
-# %% [markdown]
-# ## Your checks
-#
-# One way is this. First write **scenarios**: small conversations, each of which tests some rule. Then write a
-# function that compares any record with the rules, whatever its scenario.
-
-# %%
-# BEGIN SOLUTION
-# STUB: # Room for scenarios.
-OPENING = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How are the servers?"}]
-DONE = {"role": "assistant", "content": "All is well."}
-TOOLS = {
-    "ping": {"returns": {"up": True, "ms": None}},
-    "read_log": {"returns": "nothing new"},
-    "restart": {"raises": "permission missing"},
+# Recorded: Qwen2.5-Coder-1.5B-Instruct (Q4_K_M), run by xllamacpp, temperature 0.8, seeds 1 to 5. 1: the run passed.
+RECORDED = {
+    "Multiply 7 by 6, then add 8.": [0, 1, 1, 1, 1],
+    "Add 15 and 27, then multiply the sum by 3.": [0, 0, 0, 0, 0],
+    "What is the weather in Oslo, and what is 3 times 19?": [0, 1, 1, 1, 1],
+    "Is it warmer in Paris or in Tokyo?": [1, 1, 1, 0, 1],
+    "What time is it in Tokyo and in New York?": [0, 1, 1, 1, 0],
+    "Is redis running?": [0, 1, 1, 1, 1],
+    "Check nginx, redis and cron.": [0, 1, 1, 0, 1],
+    "What is 42 + 58?": [1, 1, 1, 1, 1],
+    "Who wrote Hamlet?": [0, 0, 0, 1, 0],
+    "Get the temperature in Paris in celsius and add 10 to it.": [0, 1, 1, 1, 0],
+    "What is the weather in Atlantis?": [1, 1, 1, 1, 1],
 }
 
-
-def call(id, name, **arguments):
-    return id, name, json.dumps(arguments)
-
-
-ROUNDS = [
-    wants(call("c_71", "ping", host="a"), call("c_12", "read_log", lines=3), call("c_55", "ping", host="b")),
-    wants(call("c_71", "ping", host="c"), text="One more."),
-    wants(call("c_71", "read_log", lines=9)),
-]
-# END SOLUTION
-
-# %%
-# BEGIN SOLUTION
-# STUB: # More room.
-TROUBLE = [
-    wants(
-        call("d_4", "restart", host="a"),
-        call("d_9", "reboot"),
-        ("d_2", "ping", '{"host": "a'),
-        call("d_1", "ping"),
-    ),
-    wants(("d_3", "ping", "[1]"), call("d_7", "read_log", lines=1)),
-]
-ENDLESS = [wants(call(f"e_{n}", "ping", host=f"h{n}"), call(f"f_{n}", "ping", host="z")) for n in range(6)]
-SCENARIOS = [([*ROUNDS, DONE], 8), ([*TROUBLE, DONE], 8), (ENDLESS, 3), ([*ROUNDS[:1], DONE], 2), ([DONE], 1)]
-# END SOLUTION
-
-# %%
-# BEGIN SOLUTION
-# STUB: # Room for a function that judges one result.
-
-
-def may_run(function):
-    "Whether this call can run at all."
-    try:
-        return function["name"] in TOOLS and isinstance(json.loads(function["arguments"]), dict)
-    except ValueError:
-        return False
-
-
-def tells(content, function):
-    "Whether a result says what came of the call, or why nothing did."
-    if not isinstance(content, str):
-        return False
-    does = TOOLS.get(function["name"], {})
-    if may_run(function) and "returns" in does:
-        if isinstance(does["returns"], str):
-            return content == does["returns"]
-        try:
-            return json.loads(content) == does["returns"]
-        except ValueError:
-            return False
-    why = does.get("raises", "") if does else function["name"]
-    return "error" in content.lower() and (why in content or (does and not may_run(function)))
-
-
-# END SOLUTION
-
-# %%
-# BEGIN SOLUTION
-# STUB: # Room for one that compares a record with the rules.
-
-
-def compare(record, replies, limit):
-    "The faults of one record, rule by rule."
-    said, asked, at = record["messages"], replies[:limit], len(OPENING)
-    if record["ended"] != "returned" or len(record["requests"]) != len(asked):
-        yield f"{len(record['requests'])} requests for {len(asked)} replies; {record['ended']}"
-    if record["given"] != OPENING or said[:at] != OPENING:
-        yield "the opening messages were changed"
-    for turn, (request, reply) in enumerate(zip(record["requests"], asked, strict=False)):
-        if request["messages"] != said[:at] or sorted(request["tools"]) != sorted(TOOLS):
-            yield f"request {turn} is not complete"
-        if said[at : at + 1] != [reply]:
-            yield f"reply {turn} was changed or left out"
-        calls = reply.get("tool_calls") or []
-        results = said[at + 1 : at + 1 + len(calls)]
-        yield from compare_results(calls, results, last=turn == limit - 1)
-        at += 1 + len(calls)
-    if len(said) != at:
-        yield "the conversation is longer or shorter than it should be"
-
-
-# END SOLUTION
-
-# %%
-# BEGIN SOLUTION
-# STUB: # Room for its helpers.
-
-
-def compare_results(calls, results, last):
-    "The faults of the results of one reply."
-    keys = [(result.get("role"), result.get("tool_call_id")) for result in results]
-    if keys != [("tool", call["id"]) for call in calls]:
-        yield "the results do not match the calls"
-    for call, result in zip(calls, results, strict=False):
-        if not last and not tells(result.get("content"), call["function"]):
-            yield f"a result of {call['function']['name']} does not tell what came of it"
-
-
-def compare_executed(executed, replies, limit):
-    "Whether each call ran that had to, once; at the limit the last ones may run."
-    ran = [sorted(json.dumps(call) for call in executed)]
-    rounds = [[one["function"] for one in reply.get("tool_calls") or []] for reply in replies[:limit]]
-    for most in (rounds, rounds[: limit - 1]):
-        calls = [
-            [f["name"], json.loads(f["arguments"])] for functions in most for f in functions if may_run(f)
-        ]
-        ran.append(sorted(json.dumps(call) for call in calls))
-    return [] if ran[0] in ran[1:] else ["calls ran that should not, or did not, or twice"]
-
-
-# END SOLUTION
+# %% [markdown]
+# ## pass^k
+#
+# Write `pass_hat(runs, k)`: how often a task is solved k times in a row. `runs` is a dict. For each case it has a list of `True` and `False`.
+#
+# - Of a case with n runs, of which c passed, draw k runs without replacement. How often do all of them pass? `comb(c, k) / comb(n, k)`. (Do not
+#   compute c / n to the power of k. It can draw the same failure more than once, so it is too low if there are few runs.)
+# - The result is the mean over the cases. Each case counts the same, however many runs it has.
+# - A case with fewer than k runs is left out. If no case is left, the result is `None`.
 
 
 # %%
-def faults_of(run):
-    "What is wrong with the loop behind `run`: a list of texts, empty if nothing is."
+def pass_hat(runs, k):
+    "The mean over the cases of how often k runs of a case all pass."
     # BEGIN SOLUTION
-    faults = []
-    for replies, limit in SCENARIOS:
-        record = run([*OPENING], replies, TOOLS, limit)
-        faults += compare(record, replies, limit)
-        faults += compare_executed(record["executed"], replies, limit)
-    return faults
+    shares = [comb(sum(each), k) / comb(len(each), k) for each in runs.values() if len(each) >= k]
+    return sum(shares) / len(shares) if shares else None
+    # END SOLUTION
+
+
+# %% [markdown]
+# **Predict first:** Qwen passes two thirds of these runs. Of how many tasks would you say that it solves them five times in a row?
+
+# %%
+for k in (1, 2, 3, 5):
+    print(f"pass^{k}:", pass_hat(RECORDED, k))
+
+# %% [markdown]
+# ## A verdict
+#
+# Write `compare(a, b)`. Both are such dicts, of two agents. It returns `{"p": ..., "verdict": ...}`.
+#
+# - Each case that both have is one **vote**, for the agent with the larger share of passed runs. Equal shares are no vote. Ten runs of one case are
+#   not ten votes, because the same reason often makes all of them fail.
+# - `p` is the p-value of the **exact sign test**, two-sided. Suppose that a coin decided each of the n votes. How probable is a result that is at
+#   least as uneven as yours? With m votes for the agent that has fewer, it is 2 (comb(n, 0) + ... + comb(n, m)) / 2**n, but at most 1. Without
+#   votes it is 1.
+# - `verdict` is `"a"` or `"b"`, the agent with more votes, if p is at most 0.05. Otherwise it is `"undecided"`.
+
+
+# %%
+def compare(a, b):
+    "Which of two agents is better, case by case, and how probable that is by luck alone."
+    # BEGIN SOLUTION
+    gains = [sum(a[case]) / len(a[case]) - sum(b[case]) / len(b[case]) for case in a if case in b]
+    for_a, for_b = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+    votes = for_a + for_b
+    p = min(1, 2 * sum(comb(votes, i) for i in range(min(for_a, for_b) + 1)) / 2**votes)
+    better = "a" if for_a > for_b else "b"
+    return {"p": p, "verdict": better if p <= 0.05 else "undecided"}
+    # END SOLUTION
+
+
+# %% [markdown]
+# ## A whole evaluation
+#
+# Write `evaluate(ask, cases, budget)`. `ask(agent, names)` runs an agent, `"a"` or `"b"`, once for each of these cases and returns a list of `True` and
+# `False`. Each such run costs 1 of the budget. `cases` are the names of all cases. It returns what `compare` says of all runs.
+#
+# - Ask both agents for the same cases, each once, and for as many cases as the budget pays for. More cases tell you more than more runs of the same
+#   cases. With a budget below 2 there is nothing to compare: p is 1.
+# - If the budget pays for more than one run of all cases by both agents, ask for all cases again, in whole rounds.
+# - Compare once, at the end. If you look after every case and stop as soon as p is small, you will often find a difference that is not there. If
+#   the verdict is "undecided", you need more cases.
+
+
+# %%
+def evaluate(ask, cases, budget):
+    "Run two agents within a budget, and compare them once."
+    # BEGIN SOLUTION
+    chosen = cases[: budget // 2]
+    runs = {"a": {case: [] for case in chosen}, "b": {case: [] for case in chosen}}
+    for _ in range(max(1, budget // 2 // len(cases))):
+        for agent, seen in runs.items():
+            for case, passed in zip(chosen, ask(agent, chosen), strict=True):
+                seen[case].append(passed)
+    return compare(runs["a"], runs["b"])
     # END SOLUTION
 
 
 # %% [markdown]
 # ## Try it by hand
 #
-# On the right loop, and on one that runs only the first call of a reply. **Predict first:** how would you break
-# `right_loop` so that your own checks do not notice?
-
+# Here are two agents for which we know the truth. Each passes half of the cases, but not the same half. How often do you claim a difference? A good
+# test claims one in 5 % of all evaluations or fewer.
 
 # %%
-def first_only(messages, model, tools, limit):
-    "A mutant: the loop never sees more than the first call."
-
-    def model_with_one_call(said, names):
-        reply = model(said, names)
-        return {**reply, "tool_calls": (reply.get("tool_calls") or [])[:1]}
-
-    return right_loop(messages, model_with_one_call, tools, limit)
+from random import Random
 
 
-print("right loop:", faults_of(run_on(right_loop)))
-print("mutant:    ", faults_of(run_on(first_only)))
+def two_equal_agents(seed, cases):
+    chance = Random(seed)
+    able = {agent: set(chance.sample(cases, len(cases) // 2)) for agent in "ab"}
+    return lambda agent, names: [name in able[agent] for name in names]
+
+
+names = [f"case {n}" for n in range(100)]
+verdicts = [evaluate(two_equal_agents(seed, names), names, 100) for seed in range(200)]
+print(sum(1 for each in verdicts if each and each["verdict"] != "undecided"), "claims of 200")
 
 # %% [markdown]
-# You do not need a live model here. A test that asks a real model tests the model, and not the loop.
-#
 # ## Check it
 #
-# Save the notebook, then run this cell. It tries the public loops. Your teacher has more of them.
+# Save the notebook, then run this cell. It runs the public cases with its own values. Your teacher has more cases.
 
 # %%
 from zoolab import check

@@ -16,14 +16,13 @@ from zoolab.jsontext.readonly import read_only
 from zoolab.jsontext.values import is_strict
 from zoolab.loop.budget import Budget
 from zoolab.loop.runner import Job, Runner
-from zoolab.records import Context, Messages, Outcome, Reply, Request, Result, ToolCall, Verdict
-from zoolab.records.limits import Limits
+from zoolab.records import Context, Limits, Messages, Outcome, Reply, Request, Result, ToolCall, Verdict
 from zoolab.running.interrupts import Hold
 from zoolab.steps.result import make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
 from zoolab.steps.validate import check_call
 from zoolab.tools import ToolRegistry
-from zoolab.trace.journal import Journal
+from zoolab.trace.log import Journal
 
 TIMES = 20_000
 MESSAGE = loop.answer(1, 2)

@@ -11,7 +11,7 @@ from typing import Any
 from pairs import Effort, Row, cpu_seconds, interleaved
 
 from zoolab.records import Messages
-from zoolab.trace.journal import Journal
+from zoolab.trace.log import Journal
 
 MESSAGES, LENGTH, SAMPLE = 2000, 800, 50
 

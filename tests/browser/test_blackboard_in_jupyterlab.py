@@ -159,6 +159,7 @@ def test_the_focus_stays_after_a_fork_and_the_forked_steps_stand_side_by_side(bo
     shown.at("step 5 of 8, turn 1")
     shown.at("step 5 of 8, turn 1", side="other")
     assert in_sight(shown) == [True, True, True]
+    assert board.violations(board.output("fork")) == []
     shown.element.screenshot(path=shots(tmp_path) / "board-compared.png")
     shown.click("Back")
 
@@ -213,6 +214,9 @@ def test_a_question_is_one_labelled_group_and_the_arrow_keys_choose(board):
     board.page.keyboard.press("ArrowDown")
     expect(radios.nth(2)).to_be_checked()
     expect(radios.nth(2)).to_be_focused()
+    board.page.wait_for_timeout(
+        1000
+    )  # ipywidgets holds the second change back until the kernel has the first
     board.page.keyboard.press("Shift+Enter")
     board.page.keyboard.press("Shift+Enter")
     expect(board.cell("reveal")).to_contain_text("You said so.")

@@ -146,6 +146,6 @@ def test_the_other_notebooks_run_too(lite: Page, served: Served, notebook: str) 
 
 
 def test_a_check_says_that_it_ran_in_this_process(lite: Page, served: Served) -> None:
-    run_all(lite, served, "labs/l3/l3.ipynb")
+    run_all(lite, served, "labs/l1/l1.ipynb")
     expect(lite.get_by_text("Your code ran in this process").first).to_be_attached()
     assert served.outside == []

@@ -141,7 +141,7 @@ def test_the_inspector_is_stepped_on_the_site(address: str, page: Page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_on_the_site(address: str, browser: Browser, scheme: str) -> None:
     found: list[str] = []
-    for name in ("index", "notebooks/01-one-loop", "labs/l3/README", "api/zoolab"):
+    for name in ("index", "notebooks/01-one-loop", "labs/l1/README", "api/zoolab"):
         with browser.new_context(color_scheme=scheme) as context:
             page = context.new_page()
             page.goto(f"{address}/{name}.html")
@@ -151,9 +151,9 @@ def test_axe_finds_nothing_serious_on_the_site(address: str, browser: Browser, s
 
 
 def test_a_link_to_a_file_outside_the_site_becomes_text(tmp_path: Path) -> None:
-    (tmp_path / "labs" / "l1").mkdir(parents=True)
-    (tmp_path / "labs" / "l1" / "README.md").touch()
+    (tmp_path / "labs" / "l3").mkdir(parents=True)
+    (tmp_path / "labs" / "l3" / "README.md").touch()
     page = tmp_path / "index.md"
-    text = "[l1](labs/l1), [code](zoolab/loop.py), [web](https://example.org), [here](#start)"
-    wanted = "[l1](labs/l1/README.md), code, [web](https://example.org), [here](#start)"
+    text = "[l3](labs/l3), [code](zoolab/loop.py), [web](https://example.org), [here](#start)"
+    wanted = "[l3](labs/l3/README.md), code, [web](https://example.org), [here](#start)"
     assert with_links_of_the_site(text, page, tmp_path) == wanted

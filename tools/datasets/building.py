@@ -14,10 +14,11 @@ from tools.datasets.outputs import broken_rows, missing_from, output_id, output_
 from tools.datasets.questions import SEED, outputs_plan
 from tools.datasets.traces import all_runs, damage, save_runs
 from tools.datasets.trials import trial_row, trials
-from zoolab.datasets.loading import DOMAINS, DataSet, folder, lookup, read_rows, rows_of, selection_tools
+from zoolab.datasets.loading import DOMAINS, DataSet, lookup, read_rows, rows_of, selection_tools
 from zoolab.errors import InvalidInput
+from zoolab.files import course_folder
 from zoolab.jsontext import encode, encode_line, excerpt
-from zoolab.models.faulty.arguments import ARGUMENTS, break_arguments
+from zoolab.models.faulty.replies import ARGUMENTS, break_arguments
 from zoolab.steps.validate import check_arguments
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
@@ -38,7 +39,7 @@ def cases_made_again() -> list[Row]:
     >>> cases_made_again()[0]["id"]
     'ping-1'
     """
-    here = folder() / "selection-cases"
+    here = course_folder("datasets") / "selection-cases"
     domains = {tool.name: domain for domain in DOMAINS for tool in tools_named(domain)}
     domains |= {row["name"]: row["domain"] for row in read_rows(here / "tools.jsonl")}
     return make_cases(read_templates(here / "templates.toml"), domains)
@@ -91,7 +92,7 @@ def _build_trials(tell: Tell) -> None:
 
 def _build_traces(tell: Tell) -> None:
     """Make all traces again."""
-    here = folder() / "traces"
+    here = course_folder("datasets") / "traces"
     rows = save_runs(all_runs(_there("selection-outputs"), selection_tools()), here, tell)
     _write("traces", [*rows, damage(rows[0], here)])
 
@@ -170,7 +171,7 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 def _there(name: str) -> list[Row]:
     """The rows of a data set; none where its file is yet to be made."""
-    return list(rows_of(name)) if (folder() / lookup(name).file).is_file() else []
+    return list(rows_of(name)) if (course_folder("datasets") / lookup(name).file).is_file() else []
 
 
 def check_row(data_set: DataSet, row: Row, where: str) -> None:
@@ -198,7 +199,7 @@ def _write(name: str, rows: Sequence[Row]) -> None:
     data_set = lookup(name)
     for number, row in enumerate(rows, 1):
         check_row(data_set, row, f"row {number}")
-    path = folder() / data_set.file
+    path = course_folder("datasets") / data_set.file
     path.parent.mkdir(parents=True, exist_ok=True)
     write_rows(path, rows)
 

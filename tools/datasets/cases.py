@@ -43,8 +43,8 @@ def make_cases(templates: Mapping[str, Any], domains: Mapping[str, str]) -> list
 def read_templates(path: Path) -> dict[str, Any]:
     """The templates of a TOML file.
 
-    >>> from zoolab.datasets.loading import folder
-    >>> sorted(read_templates(folder() / "selection-cases" / "templates.toml"))
+    >>> from zoolab.files import course_folder
+    >>> sorted(read_templates(course_folder("datasets") / "selection-cases" / "templates.toml"))
     ['asks', 'near', 'none', 'pools']
     """
     with path.open("rb") as file:

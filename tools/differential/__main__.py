@@ -1,8 +1,8 @@
 """Play drawn inputs to the right answers of a lab, to their mutants, and to its wrong answers.
 
-python -m tools.differential l2                            # all answers, and mutants of each right one
-python -m tools.differential l2 --of plain --draws 5000    # mutants of one right answer, more inputs
-python -m tools.differential l2 --of none --more DIR       # no mutants; the .py files of a folder too
+python -m tools.differential l5                            # all answers, and mutants of each right one
+python -m tools.differential l5 --of plain --draws 5000    # mutants of one right answer, more inputs
+python -m tools.differential l5 --of none --more DIR       # no mutants; the .py files of a folder too
 
 It prints right answers that differ from the first one (the task does not decide, or one of them is wrong),
 mutants that keep all points, with the first input that tells them from the right answer (a case is missing)

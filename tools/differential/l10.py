@@ -1,52 +1,51 @@
-"""Runs and budgets for lab 10. Numbers are compared to nine digits."""
+"""Conversations for lab 10: scripts and decisions. What ran, what was asked, and results are judged."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Student, Wrong
+from labs.l10.cases import ORDER, WORLD, calls_of, lead, script_of
+from zoolab.grading import Student
+from zoolab.grading.channel import WHOLE
+
+LETTERS = "LERFMHISPQGXBCDNYUVWZOK1234567"
+#: What is often asked about, and again.
+RISKY = "RMHHIPQ12"
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """Runs of two agents with some cases in common, a k, and an evaluation."""
-    names = [f"c{n}" for n in chance.sample(range(30), chance.choice([0, 1, 5, 12, 20]))]
-    skill = {"a": chance.random(), "b": chance.random()}
-    runs = {
-        agent: {
-            name: [chance.random() < able for _ in range(chance.choice([1, 1, 2, 3, 8]))]
-            for name in chance.sample(names, len(names) * chance.choice([2, 3, 3]) // 3)
-        }
-        for agent, able in skill.items()
+    """The words of a script, the decisions, and whether the program is started anew before each of them."""
+    words = [
+        "".join(chance.choice(chance.choice([LETTERS, RISKY])) for _ in range(chance.choice([1, 1, 2, 4])))
+        for _ in range(chance.randrange(1, 7))
+    ]
+    decisions = [chance.choice(["once", "session", "deny"]) for _ in range(12)]
+    fresh = chance.random() < 0.03
+    return {
+        "script": " ".join(words),
+        "decisions": " ".join(decisions),
+        "fresh": fresh,
+        "told": chance.choice([None, None, "", ORDER]),
+        "first": [{"role": "system", "content": ORDER}] if chance.random() < 0.2 else [],
+        "last": chance.choice([{}, {"tool_calls": None}, {"tool_calls": []}]),
+        "seed": chance.random(),
     }
-    cases = [f"c{n}" for n in range(chance.choice([1, 2, 7, 15]))]
-    more = {"k": chance.randrange(1, 5), "cases": cases, "budget": chance.randrange(2, 60)}
-    return {**runs, **more, "skill": skill, "seed": chance.random()}
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """What the three functions return, and which runs were asked for."""
-    asked: list[str] = []
-
-    def ask(agent: str, names: list[str]) -> list[bool]:
-        found = []
-        for name in names:
-            run = f"{agent}/{name}/{asked.count(f'{agent}/{name}')}"
-            found.append(Random(f"{given['seed']}/{run}").random() < given["skill"][agent])
-            asked.append(f"{agent}/{name}")
-        return found
-
-    several = student.call("pass_hat", given["a"], given["k"]).value
-    compared = student.call("compare", given["a"], given["b"]).value
-    evaluated = student.call("evaluate", Callback(ask, "ask"), given["cases"], given["budget"]).value
-    return [_plain(several), _plain(compared), _plain(evaluated), sorted(asked)]
+    """What happened, and the messages, without the words of a result that is no result of a tool."""
+    student.left = WHOLE  # each conversation has a process of its own, which takes its time
+    replies = script_of(calls_of(Random(given["seed"])), given["script"], last=given["last"])
+    how = {"domains": WORLD, "strict": True, "exact": True, "fresh": given["fresh"]}
+    how |= {key: given[key] for key in ("told", "first") if given[key] is not None}
+    events, messages, requests = lead(student, replies, given["decisions"], **how)
+    return [events, [_plain(message) for message in messages], len(requests)]
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, str | None):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Wrong("neither a number nor a text")
-    return round(float(value), 9)
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    if message.get("role") != "tool":
+        return message
+    content = str(message.get("content"))
+    said = next((word for word in ("denied", "error") if word in content.lower()), content)
+    return {"tool_call_id": message.get("tool_call_id"), "content": said}

@@ -1,53 +1,28 @@
-"""Conversations, budgets and ways to count for lab 4; what comes back is judged message by message."""
+"""Pairs for the metric of lab 4. Its descriptions are one constant, and not compared."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Student
-from zoolab.jsontext import canonical
+from zoolab.grading import Student, Wrong
 
-CONTENTS = ("", None, "no", "a longer text than the others", [{"type": "text", "text": "a part"}])
-#: How a reply without calls may say so.
-NO_CALLS: tuple[dict[str, Any], ...] = ({}, {}, {"tool_calls": None}, {"tool_calls": []})
+NAMES = ("find_order", "track_parcel", "None", "", "FIND_ORDER", "find_order ", None, None)
 
 
-def draw(chance: Random) -> dict[str, Any]:
-    """A conversation with at least one question, a budget, and how messages are counted."""
-    messages: list[dict[str, Any]] = []
-    for _ in range(chance.randrange(1, 9)):
-        role = chance.choice(["system", "developer", "user", "user", "assistant", "calls", "calls"])
-        if role == "calls":
-            ids = [f"call_{chance.randrange(3)}" for _ in range(chance.randrange(1, 4))]
-            asked = {"name": "look", "arguments": chance.choice(['{"at": 1}', '{"at":2 }'])}
-            calls = [{"id": id, "type": "function", "function": asked} for id in ids]
-            messages.append({"role": "assistant", "content": chance.choice(CONTENTS), "tool_calls": calls})
-            messages += [
-                {"role": "tool", "tool_call_id": id, "content": chance.choice(CONTENTS)} for id in ids
-            ]
-        else:
-            more = chance.choice(NO_CALLS) if role == "assistant" else {}
-            messages.append({"role": role, "content": chance.choice(CONTENTS), **more})
-    if all(message["role"] != "user" for message in messages):
-        messages.append({"role": "user", "content": chance.choice(CONTENTS)})
-    base, per = chance.choice([(1, 10**6), (0, 1), (5, 3), (40, 10)])
-    sizes = [_size(message, base, per) for message in messages]
-    budget = sum(sizes[chance.randrange(len(sizes)) :]) + chance.choice([-1, 0, 0, 1, 7])
-    return {"messages": messages, "budget": max(budget, 0), "base": base, "per": per}
+def draw(chance: Random) -> list[list[str | None]]:
+    """Pairs of few names, so that they are often right; often none at all, or none of a kind."""
+    names = chance.sample(NAMES, chance.randrange(2, 6))
+    pairs = [[chance.choice(names), chance.choice(names)] for _ in range(chance.choice([0, 2, 5, 12, 30]))]
+    return [[one, one if chance.random() < 0.5 else other] for one, other in pairs]
 
 
-def play(student: Student, given: dict[str, Any]) -> Any:
-    """The messages that are kept, and the caller's list afterwards."""
-
-    def tokens_of(message: Any) -> int:
-        if not isinstance(message, dict):
-            raise TypeError("tokens_of takes one message, a dict")
-        return _size(message, given["base"], given["per"])
-
-    answer = student.call("condense", given["messages"], given["budget"], Callback(tokens_of, "tokens_of"))
-    return [answer.value, answer.args[0]]
-
-
-def _size(message: dict[str, Any], base: int, per: int) -> int:
-    return base + len(canonical([message.get("content"), message.get("tool_calls")])) // per
+def play(student: Student, given: list[list[str | None]]) -> Any:
+    """The four shares, to nine digits."""
+    found = student.call("measure", given).value
+    if not isinstance(found, dict):
+        raise Wrong("`measure` did not return a dict")
+    return [
+        share if share is None else round(float(share), 9)
+        for share in map(found.get, ("accuracy", "balanced", "needless", "missed"))
+    ]

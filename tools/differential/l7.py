@@ -5,19 +5,20 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from labs.l7.cases import COLUMNS, KINDS, Plan, frame_of, trace_of
+from labs.l7.cases import COLUMNS, KINDS, OTHER_CODES, Plan, frame_of, trace_of
 from zoolab.grading import Student
 from zoolab.jsontext import canonical
 
 TOOLS = ("read_file", "send_mail", "find_user", "flyHome")
 LAST = ("cut", "fine")
 ENDS = ("answer", "answer", "loop_limit", "model_error", "timeout")
+REASONS = ("length", "length", "stop", "tool_calls", "content_filter")
 
 
 def draw(chance: Random) -> list[dict[str, Any]]:
-    """The events of a run, often in another order."""
+    """The events of a run in another order, some with other codes and reasons; some runs are long."""
     plan: Plan = []
-    for _ in range(chance.randrange(6)):
+    for _ in range(chance.choice([0, 1, 2, 3, 4, 5, 14])):
         kinds = [kind for kind in KINDS if kind != "cut"]
         turn = [(chance.choice(TOOLS), chance.choice([*kinds, "fine", "fine", "fine"])) for _ in range(3)]
         plan.append(
@@ -26,6 +27,14 @@ def draw(chance: Random) -> list[dict[str, Any]]:
         if not _is_decided(trace_of(plan, chance)):
             plan.pop()
     *steps, end = trace_of(plan, chance)
+    reasons = {turn: chance.choice(REASONS) for turn in range(1, len(plan) + 1) if chance.random() < 0.4}
+    for event in steps:
+        if event.get("reply") and event["turn"] in reasons:
+            event["reply"]["finish_reason"] = reasons[event["turn"]]
+        if event.get("kind") == "result" and event["record"]["error_code"] and chance.random() < 0.15:
+            event["record"]["error_code"] = chance.choice([*OTHER_CODES, "invalid_arguments"])
+    if chance.random() < 0.2:
+        steps.append({"event": "note", "text": "of another kind"})
     return [*chance.sample(steps, len(steps)), {**end, "outcome": chance.choice(ENDS)}]
 
 

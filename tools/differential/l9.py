@@ -1,47 +1,67 @@
-"""Conversations for lab 9: scripts and decisions. What ran, what was asked, and results are judged."""
+"""Loops for lab 9: a right one in a drawn way, often broken at one step or at two.
+
+Whether a fault is found is compared.
+
+A number in a break is drawn so that the loop does at least as much harm as the loop of the cases.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from labs.l9.cases import WORLD, calls_of, lead, script_of
-from zoolab.grading import Student
-from zoolab.grading.channel import WHOLE
+from labs.l9 import cases
+from labs.l9.cases import IDLE, RIGHT, WAYS, WORDS, Bench, Loop
+from zoolab.grading import Callback, Student
 
-LETTERS = "LERFMHISPQGXBCDNYO12345"
-#: What is often asked about, and again.
-RISKY = "RMHHIPQ12"
+BROKEN = {
+    name: loop
+    for name, loop in vars(cases).items()
+    if isinstance(loop, type) and issubclass(loop, Loop) and loop not in RIGHT and loop is not IDLE
+}
+#: What a number is drawn for, from which up to which, and the loop that it makes.
+NUMBERED: dict[str, tuple[int, int, Callable[[int], type[Loop]]]] = {
+    "asks more": (1, 20, cases._with_limit),
+    "asks less": (1, 2, lambda n: cases._with_limit(-n)),
+    "first calls": (1, 3, lambda n: cases._some_calls(lambda calls: calls[:n])),
+    "without a call": (0, 2, lambda n: cases._some_calls(lambda calls: calls[:n] + calls[n + 1 :] or calls)),
+    "one round less": (1, 2, lambda n: cases._calls_unless(lambda _reply, turn: turn >= n)),
+    "last messages": (3, 10, lambda n: cases._sends(lambda said, _turn: said[-n:])),
+    "cut texts": (
+        1,
+        100,
+        lambda n: cases._text_unless(lambda value: value[:n] if isinstance(value, str) else None),
+    ),
+    "cut reasons": (1, 20, lambda n: cases._broken(raised=lambda self, why: self.failed(why[:n]))),
+    "without a message": (
+        0,
+        2,
+        lambda n: cases._sends(lambda said, turn: said[:n] + said[n + 1 :] if turn else said),
+    ),
+    "a tool less": (0, 1, lambda n: cases._broken(offered=lambda self, _turn: [*self.bench.tools][:n])),
+}
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """The words of a script, the decisions, and whether the program is started anew before each of them."""
-    words = [
-        "".join(chance.choice(chance.choice([LETTERS, RISKY])) for _ in range(chance.choice([1, 1, 2, 4])))
-        for _ in range(chance.randrange(1, 7))
-    ]
-    decisions = [chance.choice(["once", "session", "deny"]) for _ in range(12)]
-    fresh = chance.random() < 0.03
-    return {
-        "script": " ".join(words),
-        "decisions": " ".join(decisions),
-        "fresh": fresh,
-        "seed": chance.random(),
-    }
+    """The steps that are broken, with their numbers, and the right loop that they are taken from."""
+    breaks = []
+    for _ in range(chance.choice([0, 1, 1, 1, 2])):
+        if chance.random() < 0.5:
+            breaks.append([chance.choice([*BROKEN]), 0])
+        else:
+            name = chance.choice([*NUMBERED])
+            breaks.append([name, chance.randint(*NUMBERED[name][:2])])
+    error, leaves = chance.choice(WAYS)
+    right = chance.randrange(len(RIGHT))
+    return {"right": right, "breaks": breaks, "word": chance.choice(WORDS), "error": error, "leaves": leaves}
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """What happened, and the messages, without the words of a result that is no result of a tool."""
-    student.left = WHOLE  # each conversation has a process of its own, which takes its time
-    replies = script_of(calls_of(Random(given["seed"])), given["script"])
-    how = {"domains": WORLD, "strict": True, "exact": True, "fresh": given["fresh"]}
-    events, messages, requests = lead(student, replies, given["decisions"], **how)
-    return [events, [_plain(message) for message in messages], len(requests)]
-
-
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    if message.get("role") != "tool":
-        return message
-    content = str(message.get("content"))
-    said = next((word for word in ("denied", "error") if word in content.lower()), content)
-    return {"tool_call_id": message.get("tool_call_id"), "content": said}
+    """Whether a fault was found."""
+    loops = [
+        BROKEN[name] if name in BROKEN else NUMBERED[name][2](number) for name, number in given["breaks"]
+    ]
+    drawn = type("Drawn", tuple(dict.fromkeys([*loops, [*RIGHT][given["right"]], Loop])), {})
+    bench = Bench(drawn, given["word"], given["error"], given["leaves"])
+    return bool(student.call("faults_of", Callback(bench.run, "run")).value)

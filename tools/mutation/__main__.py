@@ -1,7 +1,7 @@
 """Grade the mutants of a lab's right answers, and print those that lose no point.
 
-python -m tools.mutation l3
-python -m tools.mutation l3 --of plain --seed 2
+python -m tools.mutation l1
+python -m tools.mutation l1 --of plain --seed 2
 
 `labs/mutation.toml` lists the mutants that break no sentence of the lab's text. They are not printed.
 """
@@ -16,9 +16,10 @@ from collections.abc import Sequence
 
 from tools.mutation.mutants import mutants_of_cells
 from tools.wrong_answers import right_answers
+from zoolab.files import course_folder
 from zoolab.grading import grade_cells
 from zoolab.grading.isolation import shut_in
-from zoolab.grading.labs import labs_folder, load_lab
+from zoolab.grading.labs import load_lab
 from zoolab.grading.submissions import read_cells
 
 
@@ -54,7 +55,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def equivalents(lab: str, name: str) -> Counter[str]:
     """The mutants of a right answer that `labs/mutation.toml` lists as equivalent, by name."""
-    measured = tomllib.loads((labs_folder() / "mutation.toml").read_text(encoding="utf-8")).get(lab, {})
+    measured = tomllib.loads((course_folder("labs") / "mutation.toml").read_text(encoding="utf-8")).get(
+        lab, {}
+    )
     if measured.get("of") != name:
         return Counter()
     return Counter(mutant for mutants in measured["equivalent"].values() for mutant in mutants)

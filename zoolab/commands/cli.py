@@ -79,7 +79,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_options(parser: argparse.ArgumentParser, told: Mapping[str, Any]) -> None:
-    """Add what the table tells of a command, or of an action of one."""
     for options in (told.get("options", {}), *(_SHARED[group] for group in told.get("with", ()))):
         for names, option in options.items():
             kind = {"type": _TYPES[option["type"]]} if "type" in option else {}

@@ -9,20 +9,22 @@ import subprocess
 import sys
 import sysconfig
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from zoolab.course.copying import MANIFEST, copy_course
 from zoolab.course.progress import progress
 from zoolab.datasets.berkeley import fetch_bfcl
-from zoolab.datasets.loading import DATA_SETS, folder, rows_of
+from zoolab.datasets.loading import DATA_SETS, rows_of
 from zoolab.errors import InvalidInput, needs
+from zoolab.files import course_folder, write_whole
 from zoolab.grading import lab_names, load_lab
-from zoolab.grading.labs import INSTALLED, labs_folder
 
+#: The file that says what was copied into a folder: the path of each file, and the hash of its content.
+MANIFEST = ".zoolab-course.json"
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
 CHECKOUT = Path(__file__).resolve().parents[2]
 #: JupyterLab asks the network for news and for newer versions; nobody asked for that.
@@ -33,12 +35,55 @@ CONFIGURATION = Path(__file__).resolve().parents[1] / "course" / "jupyter"
 PLACES = {"--notebook-dir", "--ServerApp.root_dir", "--ServerApp.notebook_dir", "--LabApp.default_url"}
 
 
+def course_files() -> Iterator[tuple[Path, str]]:
+    """Each file of the course, and its path in the copy. Of a lab that is what students get, and no more."""
+    notebooks = course_folder("notebooks")
+    for path in sorted([*notebooks.iterdir(), *notebooks.glob("traffic/*")]):
+        if path.suffix in (".ipynb", ".md", ".png", ".jsonl"):
+            yield path, f"notebooks/{path.relative_to(notebooks).as_posix()}"
+    yield course_folder("labs") / "README.md", "labs/README.md"
+    for lab in lab_names():
+        for name in ("README.md", f"{lab}.ipynb"):
+            yield course_folder("labs") / lab / name, f"labs/{lab}/{name}"
+    for path in sorted(course_folder("datasets").rglob("*.*")):
+        if path.suffix in (".md", ".jsonl", ".gz", ".toml"):
+            yield path, f"datasets/{path.relative_to(course_folder('datasets')).as_posix()}"
+
+
+def copy_course(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Copy the course into a folder: the files that were written, and those that were changed there and stay.
+
+    A file of an earlier copy that nobody changed is replaced by the new one. Raises `OSError` if the folder
+    cannot be written.
+    """
+    manifest, written, kept = folder / MANIFEST, list[Path](), list[Path]()
+    try:
+        before = dict(json.loads(manifest.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        before = {}
+    after = dict(before)
+    for source, name in course_files():
+        target, content = folder / name, source.read_bytes()
+        found = sha256(target.read_bytes()).hexdigest() if target.exists() else None
+        after[name] = sha256(content).hexdigest()
+        if found == after[name]:
+            continue
+        if found not in (None, before.get(name)):
+            kept.append(target)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        written.append(target)
+    write_whole(manifest, [json.dumps(after, indent=1)])
+    return written, kept
+
+
 def course(options: argparse.Namespace) -> int:
     """Copy the notebooks, the labs and the data into a folder, and open JupyterLab there."""
-    copied = copy_course(options.folder)
-    for path in copied.kept:
+    written, kept = copy_course(options.folder)
+    for path in kept:
         print(f"{path}: kept, because you have changed it")
-    print(f"{options.folder}: {len(copied.written)} files written, {len(copied.kept)} kept", flush=True)
+    print(f"{options.folder}: {len(written)} files written, {len(kept)} kept", flush=True)
     if options.no_open:
         return 0
     options.more = [str(options.folder / FIRST), *options.more]
@@ -125,7 +170,7 @@ def labs(options: argparse.Namespace) -> int:
 
 def _of_the_checkout(tool: str) -> Any:
     """A module of `tools/`; raises `InvalidInput` in an installed package, which has no such folder."""
-    if labs_folder().name == INSTALLED:
+    if course_folder("labs").name != "labs":
         what = "the masters, the hidden cases and the wrong answers are not in the package"
         raise InvalidInput(what, advice="give the command in a checkout of zoolab")
     return import_module(f"tools.{tool}")
@@ -140,7 +185,7 @@ def datasets(options: argparse.Namespace) -> int:
         made = Counter(str(row["made"]) for row in rows_of(data_set.name))
         counts = ", ".join(f"{count} {name}" for name, count in made.most_common())
         print(f"{data_set.name:<18} {data_set.what}: {counts}")
-    print(f"in {folder()}")
+    print(f"in {course_folder('datasets')}")
     return 0
 
 

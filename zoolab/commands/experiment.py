@@ -46,7 +46,6 @@ def run_experiment(options: argparse.Namespace) -> int:
 
 
 def _write(done: Experiment, folder: Path, title: str) -> None:
-    """The summary as JSONL and CSV, and the page, beside the journal."""
     rows = done.summary.astype(object).where(done.summary.notna(), None).to_dict("records")
     write_whole(folder / "summary.jsonl", (encode_line(row) + "\n" for row in rows))
     harmless = done.summary.map(lambda cell: guarded(cell) if isinstance(cell, str) else cell)

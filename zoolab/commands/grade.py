@@ -20,6 +20,8 @@ from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded
 from zoolab.grading.report import grades_csv, points, write_report
 from zoolab.jsontext import visible
 from zoolab.running.jobs import dask_executor
+from zoolab.show.wording import count as counted
+from zoolab.show.wording import listed
 
 _NAMED = 4  # of what failed or was passed over
 
@@ -63,7 +65,6 @@ def grade(options: argparse.Namespace) -> int:
 
 
 def _seed(options: argparse.Namespace) -> str | None:
-    """The seed that the user gave, if any."""
     if options.seed_file is not None and options.seed is not None:
         raise InvalidInput("--seed and --seed-file are both given", advice="give one of them")
     if options.seed_file is None:
@@ -103,29 +104,24 @@ def _line(result: Kept | NotGraded) -> str:
     else:
         grade = result.grade
         failed = [case.name for case in grade.cases if not case.passed]
-        told = grade.nothing or (f"not {_some(failed)}" if failed else "")
+        told = grade.nothing or (f"not {listed(failed, _NAMED)}" if failed else "")
         line = f"{result.name}  {points(grade.points)} of {points(grade.out_of)}  {told}".rstrip()
     return line.replace("\n", " ").replace("\t", " ")
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _summary(grades: ClassGrades, page: Path | None) -> Iterator[str]:
     count, out_of = len(grades.rows), points(grades.lab.points)
     before = f", {grades.before} of them graded before" if grades.before else ""
-    yield f"{grades.lab.name}: {count} submission{'s' * (count != 1)}{before}"
+    yield f"{grades.lab.name}: {counted(count, 'submission')}{before}"
     yield f"mean {points(grades.mean)}, median {points(grades.median)}, of {out_of} points"
     failed = {name: count - passed for name, passed in grades.passed().items() if passed < count}
     worst = sorted(failed, key=lambda name: -failed[name])[:_NAMED]
     if worst:
         yield "most often failed: " + ", ".join(f"{name} ({failed[name]})" for name in worst)
     if unreadable := [row.name for row in grades.rows if row.unreadable]:
-        yield f"could not be read, and have no points: {_some(unreadable)}"
+        yield f"could not be read, and have no points: {listed(unreadable, _NAMED)}"
     for why in sorted({why for _, why in grades.skipped}):
-        yield f"passed over: {_some([name for name, each in grades.skipped if each == why])}: {why}"
+        yield f"passed over: {listed([name for name, each in grades.skipped if each == why], _NAMED)}: {why}"
     yield from grades.remarks()
     if page is not None:
         yield f"report: {page}"

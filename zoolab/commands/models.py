@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 from zoolab.course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine
@@ -53,11 +54,11 @@ def local(options: argparse.Namespace) -> int:
             print(f"{wanted.name}: {wanted.title}, {size}, licence {wanted.licence}", flush=True)
             print(weights.fetch(wanted, _report))
         return 0
-    for row in weights.table():
-        here = "here" if row["present"] else f"zoolab local fetch {row['name']}"
-        runtime = "" if row["runtime_installed"] else "; runtime missing: pip install 'zoolab[local]'"
-        size = f"{row['size_bytes'] / 1e6:.0f} MB"
-        print(f"{row['name']:<10} {row['title']:<40} {row['licence']:<12} {size:>7}  {here}{runtime}")
+    for name, row in weights.TABLE.items():
+        here = "here" if weights.is_right(row.path, row) else f"zoolab local fetch {name}"
+        runtime = "" if find_spec(row.runtime) else "; runtime missing: pip install 'zoolab[local]'"
+        size = f"{row.size_bytes / 1e6:.0f} MB"
+        print(f"{name:<10} {row.title:<40} {row.licence:<12} {size:>7}  {here}{runtime}")
     return 0
 
 

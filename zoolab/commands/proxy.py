@@ -24,7 +24,8 @@ from zoolab.show.wording import count as counted
 
 def proxy(options: argparse.Namespace) -> int:
     """Run a program and watch it; returns the program's own exit code."""
-    folder = Path(options.folder) if options.folder else _free_folder()
+    free = (place for number in count(1) if not (place := Path(f"watched-{number}")).exists())
+    folder = Path(options.folder) if options.folder else next(free)
     with watch(
         answers(options.to),
         folder=folder,
@@ -90,10 +91,6 @@ def _edit(text: str) -> Edit:
             f"{name} is no reply", expected="an assistant message in the form of Chat Completions"
         )
     return Edit(int(conversation), int(turn), message)
-
-
-def _free_folder() -> Path:
-    return next(place for number in count(1) if not (place := Path(f"watched-{number}")).exists())
 
 
 def _tell(seen: Seen, folder: Path, report: bool) -> None:

@@ -159,7 +159,6 @@ def _keep(trace: Trace, options: argparse.Namespace) -> None:
 
 
 def _printer(screen: TextIO) -> Callable[[Moment], None]:
-    """Prints steps, in colour on a terminal and plain elsewhere."""
     console = Console(file=screen, highlight=False, markup=False, emoji=False, soft_wrap=True)
     indent = " " * 23
 
@@ -201,5 +200,5 @@ def policy(options: argparse.Namespace) -> int:
     print(visible(str(kept.path)))
     for word, rules in (("deny", known.deny), ("allow", known.allow)):
         for rule in rules:
-            print(f"  {word:<6} {visible(rule.text)}")
+            print(f"  {word:<6} {visible(rule)}")
     return 0

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from shlex import split
 from typing import Any
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
 from zoolab.models.replay import Replay
 from zoolab.runs import run
 from zoolab.toolbox.catalog import tools_named
@@ -15,7 +15,6 @@ from zoolab.tools import Tool
 
 def register(shell: Any) -> None:
     """Make `%%walk` known to a shell of IPython."""
-    needs("IPython")
 
     def walk(line: str, cell: str) -> Any:
         """Ask what the cell says, and show every step. `%%walk --help` names the options."""

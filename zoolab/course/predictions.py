@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -103,7 +104,7 @@ def predict(question: str, options: Sequence[Any]) -> Prediction:
 def _radio_buttons(prediction: Prediction) -> Any:
     """Buttons that set `prediction.choice`; None where there are no widgets."""
     try:
-        from zoolab.course.question import Question
+        widget = _question_widget()
     except ImportError:
         return None
 
@@ -112,6 +113,27 @@ def _radio_buttons(prediction: Prediction) -> Any:
 
     labels = [str(option) for option in prediction.options]
     chosen = prediction.options.index(prediction.choice) if prediction.choice in prediction.options else -1
-    buttons = Question(question=prediction.question, labels=labels, chosen=chosen)
+    buttons = widget(question=prediction.question, labels=labels, chosen=chosen)
     buttons.observe(choose, names="chosen")
     return buttons
+
+
+@cache
+def _question_widget() -> Any:
+    import anywidget
+    import traitlets
+
+    class Question(anywidget.AnyWidget):
+        """One group of radio buttons with a label, in which the arrow keys choose; -1 stands for none."""
+
+        _esm = read_shipped("zoolab.course", "question.js")
+
+        question = traitlets.Unicode().tag(sync=True)
+        labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
+        chosen = traitlets.Int(-1).tag(sync=True)
+
+        @traitlets.validate("chosen")
+        def _known(self, proposal: dict[str, int]) -> int:
+            return proposal["value"] if -1 <= proposal["value"] < len(self.labels) else -1
+
+    return Question

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from zoolab.course.copying import notebooks_folder
-from zoolab.grading.labs import lab_names, load_lab
-from zoolab.grading.own_work import LESSONS, own_folder, play
+from zoolab.errors import InvalidInput
+from zoolab.files import course_folder
+from zoolab.grading.isolation import shut_in
+from zoolab.grading.judge import CaseGrade, grade
+from zoolab.grading.labs import for_student, lab_names, load_lab
+from zoolab.grading.submissions import cells_of_script, read_cells
 from zoolab.show.markup import join, table, tag, visible
 
+#: The names of the course's notebooks.
+LESSONS = "[0-9][0-9]-*.ipynb"
 _EXERCISE = re.compile(r"^\*\*(\d)\.", re.MULTILINE)
 #: How a line begins that the check of an exercise prints.
 _VERDICT = re.compile(r"^['\"]?(right|not yet)\b", re.MULTILINE)
@@ -78,20 +84,65 @@ def progress(folder: str | Path | None = None) -> Progress:
     '0 of '
     """
     where = own_folder(None if folder is None else Path(folder))
-    lessons = [_lesson(where, path) for path in sorted(notebooks_folder().glob(LESSONS))]
+    lessons = [_lesson(where, path) for path in sorted(course_folder("notebooks").glob(LESSONS))]
     return Progress(where, tuple(lessons), tuple(_lab(where, name) for name in lab_names()))
 
 
+def own_folder(folder: Path | None = None) -> Path:
+    """The folder of the student's work: of the current folder and those above it, the first that holds any.
+
+    It is a checkout, a copy made by `zoolab course`, a folder with handouts, or one with the files of labs.
+    A folder that is named must exist, else this raises `InvalidInput`.
+    """
+    if folder is not None and not folder.is_dir():
+        raise InvalidInput(f"no folder {folder}", expected="a folder with your notebooks")
+    here = (folder or Path()).resolve()
+    for place in (here, *here.parents) if folder is None else ():
+        lessons = any(place.glob(LESSONS)) or any(place.glob(f"notebooks/{LESSONS}"))
+        if lessons or any(submission_in(place, lab) for lab in lab_names() if lab != place.name):
+            return place.parent if place.name in ("labs", "notebooks") else place
+    return here
+
+
+def submission_in(folder: Path, lab: str) -> Path | None:
+    """The student's file for a lab, `l3.ipynb` or `l3.py`: in the folder, in its `l3`, or in its `labs/l3`.
+
+    A notebook goes before a script, and the folder before a folder in it.
+    """
+    folders = (folder, folder / lab, folder / "labs" / lab)
+    places = [place / f"{lab}{suffix}" for place in folders for suffix in (".ipynb", ".py")]
+    return next((place for place in places if place.is_file()), None)
+
+
 def _lab(folder: Path, name: str) -> Part:
-    lab = load_lab(name)
-    played = play(folder, name, {case.name for case in lab.public})
-    hints = [case.hint for case in played.cases if not case.passed]
-    right = len(played.cases) - len(hints)
-    return Part(f"{name} {lab.title}", right, len(lab.public), "".join([played.advice, *hints[:1]]))
+    """How the public cases of a lab stand; they are played on the student's file, if anything was written."""
+    lab, own = load_lab(name), submission_in(folder, name)
+    cases: tuple[CaseGrade, ...] = ()
+    advice = f"Do lab {name}: there is no {name}.ipynb or {name}.py here."
+    try:
+        if own is not None and _is_as_given(name, read_cells(own)):
+            advice = f"Open {own.name}, write your code, and save it."
+        elif own is not None:
+            public = replace(lab, cases=tuple(lab.public))
+            with shut_in(public, unprotected=True) as isolation:
+                cases = grade(public, own, isolation).cases
+            advice = next((case.hint for case in cases if not case.passed), "")
+    except InvalidInput as error:
+        advice = str(error)
+    return Part(f"{name} {lab.title}", sum(case.passed for case in cases), len(lab.public), advice)
+
+
+def _is_as_given(name: str, written: Sequence[str]) -> bool:
+    """Whether all of the code is in what students are given; in a checkout that is read from the master."""
+    given = course_folder("labs") / name / f"{name}.ipynb"
+    master = given.with_name("master.py")
+    source = for_student(master.read_text(encoding="utf-8")) if master.is_file() else None
+    before = read_cells(given) if source is None else cells_of_script(source)
+    known = {cell.strip() for cell in before}
+    return bool(written) and all(cell.strip() in known for cell in written)
 
 
 def _lesson(folder: Path, original: Path) -> Part:
-    """How the exercises of a notebook stand in the student's own file."""
     name = original.name
     own = next((p for p in (folder / name, folder / "notebooks" / name) if p.is_file()), None)
     try:

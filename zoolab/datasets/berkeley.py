@@ -101,7 +101,6 @@ def rows_in(text: str) -> list[dict[str, Any]]:
 
 
 def _cases(files: Mapping[str, str], category: str) -> Iterator[dict[str, Any]]:
-    """The questions of a category, each with its tools and its ground truth, which may be empty."""
     name = f"BFCL_v4_{category}.json"
     answers = {row["id"]: row["ground_truth"] for row in rows_in(files.get(f"possible_answer/{name}", ""))}
     for question in rows_in(files[name]):

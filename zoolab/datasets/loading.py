@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import InvalidInput, needs
-from zoolab.files import read_table
+from zoolab.files import course_folder, read_table
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
+from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool, ToolRegistry
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from zoolab.runs import Trace
-
 Row = dict[str, Any]
 
 MAX_BYTES = 16 << 20
 MAX_LINE = 1 << 20
-MAX_ROWS = 20_000
 DOMAINS = ("devops", "support", "analytics", "security")
 
 
@@ -51,13 +49,6 @@ def lookup(name: str) -> DataSet:
     if name not in DATA_SETS:
         raise InvalidInput(f"no data set is named {name!r}", expected="one of " + ", ".join(DATA_SETS))
     return DATA_SETS[name]
-
-
-def folder() -> Path:
-    """The folder of the data sets: beside the package in a checkout, within it in a wheel."""
-    package = Path(__file__).resolve().parents[1]
-    inside = package / "_datasets"
-    return inside if inside.is_dir() else package.parent / "datasets"
 
 
 def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Row]:
@@ -109,9 +100,7 @@ def load(name: str) -> pd.DataFrame:
 def rows_of(name: str) -> Iterator[Row]:
     """The rows of a data set as plain dicts."""
     data_set = lookup(name)
-    for number, row in enumerate(read_rows(folder() / data_set.file), 1):
-        if number > MAX_ROWS:
-            raise InvalidInput(f"{name} has more than {MAX_ROWS:,} rows", advice="restore its file")
+    for number, row in enumerate(read_rows(course_folder("datasets") / data_set.file), 1):
         if row.keys() != data_set.columns.keys():
             what = f"row {number} of {name} has other columns"
             raise InvalidInput(what, expected=", ".join(data_set.columns), advice="restore its file")
@@ -138,11 +127,9 @@ def load_trace(name: str) -> Trace:
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: no trace is named 'no-such'; expected an id of load("traces")
     """
-    from zoolab.runs import Trace
-
     if name not in {row["id"] for row in rows_of("traces")}:
         raise InvalidInput(f"no trace is named {name!r}", expected='an id of load("traces")')
-    return Trace.load(folder() / "traces" / f"{name}.jsonl")
+    return Trace.load(course_folder("datasets") / "traces" / f"{name}.jsonl")
 
 
 def selection_tools(*names: str) -> ToolRegistry:
@@ -154,7 +141,10 @@ def selection_tools(*names: str) -> ToolRegistry:
     (40, ['refund_order'])
     """
     known = {tool.name: tool for tool in tools_named(*DOMAINS)}
-    known |= {row["name"]: _stand_in(row) for row in read_rows(folder() / "selection-cases" / "tools.jsonl")}
+    known |= {
+        row["name"]: _stand_in(row)
+        for row in read_rows(course_folder("datasets") / "selection-cases" / "tools.jsonl")
+    }
     unknown = [name for name in names if name not in known]
     if unknown:
         what = f"no tool of the selection cases is named {unknown[0]!r}"

@@ -5,12 +5,11 @@ its own, and both exchange JSON. `SECURITY.md` says what is trusted. See `labs/`
 
 judge.py        grades one submission; student.py: the submission as the grader sees it
 classes.py      grades a class; gradebook.py: its grades; report.py: pages and tables
-manual.py       what a teacher adds by hand; alike.py: work that is alike
 isolation.py    the process of a submission, and what it sees of the disk
 channel.py      JSON between the two sides, and the time and memory that an answer takes
 worker/         the student's side, with the standard library only
-labs.py         which labs there are; masters.py: their solutions and stubs
-checking.py     `check("l3")`; own_work.py: the student's own files
+labs.py         which labs there are; their solutions and stubs
+checking.py     `check("l1")`
 submissions.py  the files that were handed in
 """
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from zoolab.jsontext import NotStrictJSON, parse_json
 
@@ -94,7 +94,6 @@ class Channel:
             return True
 
     def _await(self, size: int, until: float) -> None:
-        """Wait until `size` bytes of the next message are there."""
         while len(self._came) < size:
             self.socket.settimeout(max(until - time.monotonic(), 0.001))
             try:
@@ -187,20 +186,26 @@ WHOLE = 18.0
 #: Bytes of memory for a submission with all of its processes.
 MAX_MEMORY = 3 << 30
 
+#: How a process ended whose monitor did not live to tell.
+UNEXPLAINED = "its monitor has ended, too, and nobody says why"
+
 _LOOK_EVERY = 0.25
 
 
-class Process(Protocol):
-    """A process that runs one submission, wherever and however it is shut in."""
+@dataclass(slots=True)
+class Process:
+    """A process that runs one submission, wherever and however it is shut in; here, the grader's own."""
 
     channel: Channel
 
     def ended(self) -> str:
         """Stop the process for good and say in a few words how it ended: `used too much memory`, …; nothing
         if it was stopped while it ran."""
+        return ""
 
     def used(self) -> Use | None:
         """What the process and all that it started use; None where the system does not say."""
+        return None
 
 
 @dataclass(slots=True)

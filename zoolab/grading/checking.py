@@ -1,4 +1,4 @@
-"""The public cases of a lab: `check("l3")` for the student, `passes` for the tests of otter and nbgrader."""
+"""The public cases of a lab: `check("l1")` for the student, `passes` for the tests of otter and nbgrader."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from datetime import datetime
 from html import escape
 from operator import itemgetter
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.grading.in_process import Here, InProcess
-from zoolab.grading.isolation import kept_warm
-from zoolab.grading.judge import DEFAULT_SEED, CaseGrade, Grade, grade_cells
+from zoolab.grading.channel import Process
+from zoolab.grading.isolation import Direct, InProcess, kept_warm
+from zoolab.grading.judge import DEFAULT_SEED, CaseGrade, Grade, grade_case, grade_cells
 from zoolab.grading.labs import load_lab
 from zoolab.grading.report import prose
-from zoolab.grading.student import Student, Wrong, cleaned
-from zoolab.grading.submissions import read_cells, without_magics
+from zoolab.grading.student import Student
+from zoolab.grading.submissions import read_cells
+from zoolab.grading.worker.notebook import without_magics
 from zoolab.jsontext import visible
 from zoolab.runs import read_conversation
 
@@ -128,7 +128,7 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     Raises:
         InvalidInput: There is no such lab, or nothing to check.
 
-    >>> print(check("l3", "def run_loop(*args): return 1 / 0").failed[0].happened)
+    >>> print(check("l1", "def run_loop(*args): return 1 / 0").failed[0].happened)
     `run_loop` raised ZeroDivisionError: division by zero (cell 1, line 1)
     """
     found = load_lab(lab)
@@ -158,14 +158,15 @@ def _states(path: Path, asked: Sequence[str]) -> Iterator[str]:
     """How the cells of the saved notebook stand to those that were run; `asked` names what is graded."""
     saved = [cell.strip() for cell in read_cells(path)]
     raw, failed = _history()
-    ran = {without_magics(cell).strip(): number for number, cell in enumerate(raw, 1)}
+    ran = {cell.strip(): number for number, cell in enumerate(raw, 1)}
     known = set(asked).union(*map(_names_made_by, saved))
-    made = {
-        name: (number, cell)
-        for cell, number in sorted(ran.items(), key=itemgetter(1))
-        for name, defined in _names_made_by(cell).items()
-        if defined or name in known
-    }
+    made: dict[str, tuple[int, str]] = {}
+    for cell, number in sorted(ran.items(), key=itemgetter(1)):
+        names = [name for name, defined in _names_made_by(cell).items() if defined or name in known]
+        if cell in saved:  # what older versions of it made besides is gone
+            older = [made[name] for name in names if name in made]
+            made = {name: place for name, place in made.items() if place not in older}
+        made |= dict.fromkeys(names, (number, cell))
     unsaved: dict[int, list[str]] = {}
     for name, (number, cell) in made.items():
         if cell not in saved:
@@ -189,7 +190,7 @@ def _states(path: Path, asked: Sequence[str]) -> Iterator[str]:
 def _names_made_by(cell: str) -> dict[str, bool]:
     """The names that a cell makes, and whether as a function or a class."""
     try:
-        statements = ast.parse(cell).body
+        statements = ast.parse(without_magics(cell)).body
     except (SyntaxError, ValueError, RecursionError):
         return {}
     made: dict[str, bool] = {}
@@ -204,7 +205,6 @@ def _names_made_by(cell: str) -> dict[str, bool]:
 
 
 def _progress_line() -> Callable[[int, int], None] | None:
-    """Shows how far a check is, in a notebook."""
     if not hasattr(_shell(), "kernel"):
         return None
     from IPython import display as shown
@@ -228,7 +228,7 @@ def _cells_of(submission: str | Path | None) -> tuple[list[str], str]:
             raise InvalidInput(f"no file {text}", expected="a notebook, a .py file, or code")
         saved = datetime.fromtimestamp(path.stat().st_mtime)
         return read_cells(path), f"{path.name} as saved at {saved:%H:%M on %d %B}"
-    return [without_magics(text)], "the code given"
+    return [text], "the code given"
 
 
 def _cells_that_ran() -> tuple[list[str], str]:
@@ -242,8 +242,7 @@ def _cells_that_ran() -> tuple[list[str], str]:
     raw, ended = _history()
     stopped = [number for number, how in ended.items() if "KeyboardInterrupt" in str(how.get("ename"))]
     cells = [
-        "" if number in stopped or _only_checks(cell) else without_magics(cell)
-        for number, cell in enumerate(raw, start=1)
+        "" if number in stopped or _only_checks(cell) else cell for number, cell in enumerate(raw, start=1)
     ]
     without = f", without {', '.join(map(str, stopped))}, which you interrupted" if stopped else ""
     if any(cells):
@@ -282,16 +281,8 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     public = {each.name: each for each in found.public}
     if case not in public:
         raise InvalidInput(f"{lab} has no public case {case!r}", expected=f"one of {', '.join(public)}")
-    chosen = public[case]
-    student = Student(lambda _: Here(names), found.seconds)
-    try:
-        chosen.check(student, Random(f"{DEFAULT_SEED}/here/{case}"))
-    except Wrong as wrong:
-        happened = cleaned(wrong.happened, 2_000)
-    except Exception as error:
-        happened = f"the result has a form that cannot be judged ({type(error).__name__})"
-    else:
+    student = Student(lambda _: Process(Direct(names)), found.seconds)
+    made = grade_case(public[case], student, f"{DEFAULT_SEED}/here")
+    if made.passed:
         return True
-    finally:
-        student.stop()
-    raise AssertionError(f"{chosen.asks}\nWhat happened: {happened}\nHint: {chosen.hint}")
+    raise AssertionError(f"{made.asks}\nWhat happened: {made.happened}\nHint: {made.hint}")

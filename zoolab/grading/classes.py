@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from random import Random
 from secrets import token_bytes
@@ -16,14 +17,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.alike import shape_of
-from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms, own_key
+from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms, own_key, read_manual
 from zoolab.grading.isolation import Isolation, kept_warm, shut_in
 from zoolab.grading.judge import grade_cells
 from zoolab.grading.labs import Lab, case, folder_of, lab_names, lab_version, load_lab
-from zoolab.grading.manual import read_manual
 from zoolab.grading.student import Student
-from zoolab.grading.submissions import Handed, find_submissions, hand_in
+from zoolab.grading.submissions import Handed, find_submissions, hand_in, shape_of
 from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers
@@ -83,20 +82,44 @@ def grade_class(
     )
     read_manual(store.folder)  # what is wrong in it is said before an hour of grading
     terms = Terms(place, lab_version(place), seed or store.seed(), unprotected)
-    run = _Run(found, terms, store, submissions, again, watch)
+    failed: list[NotGraded] = []
     with Hold(), store.locked(), Workers(executor or "processes", jobs) as workers:
-        run.start(workers)
+        before = _graded_before(store, terms, found.name, submissions)
+        if again:
+            before.clear()
+        kept = filter(None, map(store.find, before))
+        waiting = (hand_in(name, path) for name, path in submissions.items() if name not in before)
+        for done, result in enumerate(chain(kept, grade_all(workers, terms, waiting)), 1):
+            if isinstance(result, NotGraded):
+                failed.append(result)
+            elif done > len(before):
+                store.save(result)
+            if watch:
+                watch(result, done, len(submissions))
     return ClassGrades(
-        run.lab,
+        found,
         terms,
         (),
         store,
-        failed=tuple(sorted(run.failed, key=lambda each: each.name)),
+        failed=tuple(sorted(failed, key=lambda each: each.name)),
         skipped=skipped,
-        before=run.before,
+        before=len(before),
         given=frozenset(submissions),
         temporary=temporary,
     ).up_to_date()
+
+
+def _graded_before(store: Store, terms: Terms, lab: str, submissions: dict[str, Path]) -> list[str]:
+    """Those whose grade would be the same again. Raises `InvalidInput` for a folder of another lab."""
+    found = []
+    for kept in store.all():
+        if kept.grade.lab != lab:
+            advice = f"choose another folder for {lab}"
+            raise InvalidInput(f"{store.folder} has the grades of {kept.grade.lab}", advice=advice)
+        path = submissions.get(kept.name)
+        if path and kept.under(terms, lab) and kept.content == hand_in(kept.name, path).content:
+            found.append(kept.name)
+    return found
 
 
 def grade_all(workers: Workers, terms: Terms, handed: Iterable[Handed]) -> Iterator[Kept | NotGraded]:
@@ -112,49 +135,6 @@ def grade_all(workers: Workers, terms: Terms, handed: Iterable[Handed]) -> Itera
             yield NotGraded(found.item.name, why)
         else:
             yield found
-
-
-@dataclass(slots=True)
-class _Run:
-    lab: Lab
-    terms: Terms
-    store: Store
-    submissions: dict[str, Path]
-    again: bool
-    watch: Watch | None
-    before: int = 0
-    done: int = 0
-    failed: list[NotGraded] = field(default_factory=list)
-
-    def start(self, workers: Workers) -> None:
-        """Grade what is not graded yet."""
-        for kept in self.store.all():
-            if kept.grade.lab != self.lab.name:
-                raise InvalidInput(
-                    f"{self.store.folder} has the grades of {kept.grade.lab}",
-                    advice=f"choose another folder for {self.lab.name}",
-                )
-        for result in grade_all(workers, self.terms, self._missing()):
-            if isinstance(result, NotGraded):
-                self.failed.append(result)
-            else:
-                self.store.save(result)
-            self._tell(result)
-
-    def _missing(self) -> Iterator[Handed]:
-        for name, path in self.submissions.items():
-            handed = hand_in(name, path)
-            kept = None if self.again else self.store.find(name)
-            if kept and kept.under(self.terms, self.lab.name) and kept.content == handed.content:
-                self.before += 1
-                self._tell(kept)
-            else:
-                yield handed
-
-    def _tell(self, result: Kept | NotGraded) -> None:
-        self.done += 1
-        if self.watch:
-            self.watch(result, self.done, len(self.submissions))
 
 
 def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:

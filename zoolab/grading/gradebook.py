@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import secrets
-from collections.abc import Generator, Iterator
+import tomllib
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,16 +19,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoolab.errors import InvalidInput, LockHeld
-from zoolab.files import append_text, locked, make_folder, write_whole
-from zoolab.grading.alike import Shape, alike, shape_of
+from zoolab.files import append_text, course_folder, locked, make_folder, read_shipped, write_whole
 from zoolab.grading.judge import CaseGrade, Grade
-from zoolab.grading.labs import INSTALLED, Lab, lab_names, labs_folder, place_of
-from zoolab.grading.manual import FILE, UNCHANGED, Manual, read_manual
-from zoolab.grading.submissions import read_cells
+from zoolab.grading.labs import Lab, lab_names
+from zoolab.grading.submissions import Shape, alike, read_cells, shape_of
 from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
 
-FORMAT = 1
+#: What a teacher adds to the grades by hand. zoolab makes the file and never changes it, so what stands in it
+#: survives every grading.
+MANUAL = "manual.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,37 +83,17 @@ class Kept:
         return same and (terms.unprotected or not self.grade.unprotected)
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON has it, without what is in `to_dict_in_full` only."""
-        grade, mine = asdict(self.grade), asdict(replace(self, shape=frozenset()))
-        cases = [{key: value for key, value in case.items() if key != "walk"} for case in grade["cases"]]
-        return {
-            "format": FORMAT,
-            "name": self.name,
-            "points": self.grade.points,
-            "out_of": self.grade.out_of,
-            "cases": cases,
-            **{key: grade[key] for key in ("lab", "notes", "missing", "seed")},
-            **{key: mine[key] for key in ("version", "content", "unreadable", "work")},
-        }
-
-    def to_dict_in_full(self) -> dict[str, Any]:
-        """The record with its shape and the conversations of the cases that failed."""
-        walks = {case.name: case.walk for case in self.grade.cases if case.walk}
-        return {**self.to_dict(), "shape": sorted(self.shape), "walks": walks}
+        """The record as JSON has it."""
+        return {**asdict(self), "shape": sorted(self.shape)}
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Kept:
-        """The record that was described; raises `KeyError`, `TypeError` or `ValueError` for others."""
-        if found["format"] != FORMAT:
-            raise ValueError("unknown format of a result")
-        walks = found.get("walks", {})
-        cases = tuple(CaseGrade(**case, walk=tuple(walks.get(case["name"], ()))) for case in found["cases"])
-        if not all(isinstance(each.points, (int, float)) for each in cases):
-            raise ValueError("the points are not a number")
-        notes, missing = (tuple(str(line) for line in found[key]) for key in ("notes", "missing"))
-        grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing)
-        told = found["content"], found["unreadable"], str(found.get("work", ""))
-        return cls(grade, found["version"], *told, frozenset(found.get("shape", ())))
+        """The record that was described; raises `KeyError` or `TypeError` for others."""
+        told = found["grade"]
+        cases = tuple(CaseGrade(**{**case, "walk": tuple(case["walk"])}) for case in told["cases"])
+        lists = {key: tuple(told[key]) for key in ("notes", "missing")}
+        grade = Grade(**{**told, "cases": cases, **lists})
+        return cls(**{**found, "grade": grade, "shape": frozenset(found["shape"])})
 
 
 def file_name(name: str) -> str:
@@ -141,13 +123,19 @@ class Store:
 
     def save(self, kept: Kept) -> None:
         """Keep a grade, and write down in the journal that it was given."""
-        found = kept.to_dict_in_full()
-        line = {key: found[key] for key in ("name", "points", "out_of", "version", "seed", "content")}
-        text = encode_line(found)
-        at = datetime.now(UTC).isoformat(timespec="seconds")
+        grade, text = kept.grade, encode_line(kept.to_dict())
+        line = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "name": kept.name,
+            "points": grade.points,
+            "out_of": grade.out_of,
+            "version": kept.version,
+            "seed": grade.seed,
+            "content": kept.content,
+        }
         with Hold():  # Ctrl-C comes before both, or after
             write_whole(self._result(kept.name), [text[:-1], f',"signature":"{self._signature(text)}"}}'])
-            append_text(self.folder / "journal.jsonl", encode_line({"at": at, **line}) + "\n")
+            append_text(self.folder / "journal.jsonl", encode_line(line) + "\n")
 
     def all(self) -> Iterator[Kept]:
         """Everything that is kept, one by one."""
@@ -206,6 +194,73 @@ def _secret(path: Path) -> str:
             return path.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise InvalidInput(f"cannot read {path}: {error}", advice="check who owns it") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """What a teacher added to one grade: points, also below 0; late days and the points that they cost."""
+
+    points: float = 0.0
+    late_days: float = 0.0
+    late: float = 0.0
+    comment: str = ""
+
+    def total(self, points: float) -> float:
+        """The points of a submission with what was added by hand, at least 0.
+
+        >>> Manual(points=1.5, late_days=2, late=4).total(10)
+        7.5
+        """
+        return max(points + self.points - self.late, 0) if self != Manual() else points
+
+
+#: Nothing.
+UNCHANGED = Manual()
+
+
+def read_manual(folder: Path) -> dict[str, Manual]:
+    """What was added by hand, by the names of submissions; nothing if there is no file.
+
+    Raises `InvalidInput` if it cannot be read, belongs to another user, or says something else.
+    """
+    path = folder / MANUAL
+    try:
+        with path.open("rb") as file:
+            owner = os.fstat(file.fileno()).st_uid
+            found = tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"cannot read {path}: {error}", expected="TOML as in its first lines") from None
+    # It is not signed as results are: who may only write into the folder must not give points.
+    if hasattr(os, "geteuid") and owner not in (os.geteuid(), 0):
+        raise InvalidInput(f"{path} belongs to another user", advice="look at it, and save it yourself")
+    rate = _number(found.pop("late_day", 0), f"{path}: late_day", least=0)
+    return {name: _manual(table, rate, f"{path}: {name!r}") for name, table in found.items()}
+
+
+def _manual(table: object, rate: float, where: str) -> Manual:
+    if not isinstance(table, Mapping) or not table.keys() <= {"points", "late_days", "comment"}:
+        raise InvalidInput(f"{where} is not known", expected="a table with points, late_days or comment")
+    days = _number(table.get("late_days", 0), f"{where}: late_days", least=0)
+    comment = table.get("comment", "")
+    if not isinstance(comment, str):
+        raise InvalidInput(f"{where}: the comment is not text", expected='comment = "..."')
+    return Manual(_number(table.get("points", 0), f"{where}: points"), days, days * rate, comment)
+
+
+def _number(value: Any, where: str, least: float = -math.inf) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value) or value < least:
+        raise InvalidInput(
+            f"{where} is {value!r}", expected="a number from 0 on" if least == 0 else "a number"
+        )
+    return float(value)
+
+
+def write_example(folder: Path) -> None:
+    """Make the file if there is none, with an example that says nothing."""
+    if not (folder / MANUAL).exists():
+        write_whole(folder / MANUAL, [read_shipped("zoolab.grading", MANUAL)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,12 +329,12 @@ class ClassGrades:
         """What is to be known of results that were in the folder before."""
         unprotected = sum(row.unprotected for row in self.rows)
         others = sum(row.name not in self.given for row in self.rows)
-        installed = self.terms.place in lab_names() and labs_folder().name == INSTALLED
+        installed = self.terms.place in lab_names() and course_folder("labs").name != "labs"
         told = {
             f"all cases of {self.lab.name} are public here; its hidden ones are in a checkout of"
             " zoolab": installed,
             f"{others:,} of these were graded before and are not among the submissions given now": others,
-            f"{FILE} names what has no grade: {', '.join(self.unknown[:4])}": len(self.unknown),
+            f"{MANUAL} names what has no grade: {', '.join(self.unknown[:4])}": len(self.unknown),
             f"{self.left:,} more results here have another seed or lab version": self.left,
             f"{unprotected:,} of these were graded without protection: each could read and change files, use"
             " the network and end processes": unprotected,
@@ -313,7 +368,7 @@ class ClassGrades:
     def alike(self) -> list[tuple[float, Row, Row]]:
         """The pairs whose code is alike, and not the same to the letter; how much, from 0 to 1, and who."""
         rows = {row.name: row for row in self.rows}
-        folder = place_of(self.terms.place)
+        folder = course_folder("labs") / self.terms.place  # the path of a folder stays as it is
         given = folder / f"{folder.name}.ipynb"
         known = shape_of(read_cells(given)) if given.is_file() else frozenset[int]()
         found = alike({name: row.shape for name, row in rows.items()}, known)

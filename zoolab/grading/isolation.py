@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import io
 import json
 import math
 import os
@@ -14,7 +16,7 @@ import sysconfig
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from importlib.util import find_spec
@@ -22,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.channel import WHOLE, Channel, Use, used_below
-from zoolab.grading.in_process import InProcess
+from zoolab.grading.channel import UNEXPLAINED, WHOLE, Channel, Process, Use, used_below
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
 from zoolab.grading.worker.jail import FORK, STEPS, UNPROTECTED, Bounds, Plan
+from zoolab.grading.worker.notebook import Notebook, Nothing, importing
+from zoolab.grading.worker.serve import answer_to
 from zoolab.running.interrupts import IN_TURN
 
 #: Seconds for a worker to import what a lab uses, on a slow disk.
@@ -55,14 +58,12 @@ _PYTHON = (
 _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 
 
-@contextmanager
-def shut_in(lab: Lab, unprotected: bool = False) -> Iterator[Isolation]:
+def shut_in(lab: Lab, unprotected: bool = False) -> closing[Isolation]:
     """The strongest isolation that this system has, for the submissions of one lab, in one thread.
 
     Raises `InvalidInput` if this system cannot isolate a submission that may not run `unprotected`.
     """
-    with closing(_isolation(lab, unprotected)) as isolation:
-        yield isolation
+    return closing(_isolation(lab, unprotected))
 
 
 @contextmanager
@@ -223,10 +224,9 @@ def _launched(plan: Plan) -> _Worker:
 
 
 @dataclass(slots=True)
-class Forked:
+class Forked(Process):
     """A submission's process; a monitor outside of it holds the other end of the leash."""
 
-    channel: Channel
     leash: socket.socket
     worker: int
     bound: int
@@ -264,7 +264,9 @@ class Forked:
             return {}
 
     def _in_words(self, report: dict[str, Any]) -> str:
-        if not report or report["stopped"]:
+        if not report:
+            return UNEXPLAINED
+        if report["stopped"]:
             return ""
         code = os.waitstatus_to_exitcode(report["status"])
         if code >= 0:
@@ -309,15 +311,10 @@ class Plain:
         """Nothing is kept."""
 
 
-#: Makes processes for submissions, one at a time; `missing` names the protections that it cannot give.
-Isolation = Forking | Plain | InProcess
-
-
 @dataclass(slots=True)
-class PlainProcess:
+class PlainProcess(Process):
     """A child process."""
 
-    channel: Channel
     child: subprocess.Popen[bytes]
 
     def ended(self) -> str:
@@ -331,8 +328,54 @@ class PlainProcess:
         self.channel.socket.close()
         return "" if code is None else f"it ended with code {code}"
 
-    def used(self) -> None:
-        """Not known here."""
+
+class InProcess:
+    """Runs each submission in this process, for a system that can start no other one, such as a browser.
+
+    It protects from nothing, and a call that never returns is not stopped. It is for `check` alone, where
+    students run their own code. Values go through JSON here, too.
+    """
+
+    missing: tuple[str, ...] = (*UNPROTECTED, "memory")
+
+    def start(self) -> Process:
+        """A place for a submission that has loaded nothing yet."""
+        own: dict[str, Any] = {"__name__": "__main__", "display": Nothing(), "get_ipython": Nothing}
+        own["__builtins__"] = {**vars(builtins), "__import__": importing(__import__)}
+        return Process(Direct(own))
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+class Direct(Channel):
+    """To the names of a submission: a message is done when `send` returns. What it prints is not kept."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.answer = None
+        self._notebook, self._reply = Notebook(names), dict[str, Any]()
+
+    def send(self, message: dict[str, Any], seconds: float = 10.0) -> None:  # noqa: ARG002
+        with redirect_stdout(io.StringIO()):
+            reply = answer_to(_copied(message), self._notebook, self._ask)
+        self._reply = _copied({**reply, "call": message["call"]})
+
+    def receive(self, seconds: float) -> dict[str, Any]:  # noqa: ARG002
+        return self._reply
+
+    def _ask(self, _call: object, question: dict[str, Any]) -> dict[str, Any]:
+        if self.answer is None:
+            raise RuntimeError("this function was called after the call that received it had ended")
+        return _copied(self.answer(_copied(question)))
+
+
+def _copied(message: dict[str, Any]) -> dict[str, Any]:
+    copy: dict[str, Any] = json.loads(json.dumps(message, allow_nan=False))
+    return copy
+
+
+#: Makes processes for submissions, one at a time; `missing` names the protections that it cannot give.
+Isolation = Forking | Plain | InProcess
 
 
 def places_for(uses: Sequence[str]) -> Plan:
@@ -357,8 +400,12 @@ def _pythons_own() -> list[str]:
     modules = [sysconfig.get_path(name, vars=prefixes) for name in ("stdlib", "platstdlib")]
     several = sysconfig.get_config_var("MULTIARCH")
     folders = [f"/lib/{several}", f"/usr/lib/{several}"] if several else ["/lib", "/usr/lib"]
-    shared = Path(str(sysconfig.get_config_var("LIBDIR") or "/nowhere")).glob("libpython*.so*")
-    return [*modules, *folders, "/lib64", "/usr/lib64", *map(str, sorted(shared))]
+    # A Python that was moved knows only where it was, and this user may not look there.
+    libraries = {Path(sys.base_prefix, "lib"), Path(str(sysconfig.get_config_var("LIBDIR")))}
+    shared = {
+        str(file) for each in libraries if os.access(each, os.R_OK) for file in each.glob("libpython*.so*")
+    }
+    return [*modules, *folders, "/lib64", "/usr/lib64", *sorted(shared)]
 
 
 def _package_folders(base: list[str]) -> list[str]:

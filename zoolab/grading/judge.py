@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.channel import Closed, Gone, Late, Process, Wait, in_words
+from zoolab.grading.channel import UNEXPLAINED, Closed, Gone, Late, Process, Wait, in_words
 from zoolab.grading.isolation import Isolation
 from zoolab.grading.labs import Case, Lab
 from zoolab.grading.student import Student, Wrong, cleaned
 from zoolab.grading.submissions import read_cells
 from zoolab.grading.worker.jail import UNPROTECTED
+from zoolab.running.interrupts import cpu_time
 
 DEFAULT_SEED = "zoolab"
 
@@ -123,7 +124,9 @@ def grade_cells(
     student, found = Student(loading.start, lab.seconds), list[CaseGrade]()
     try:
         for case in lab.cases:
-            found.append(_grade_case(case, student, f"{seed}/{name}", unreadable))
+            began = cpu_time()
+            found.append(grade_case(case, student, f"{seed}/{name}", unreadable))
+            student.left -= cpu_time() - began  # a submission can make judging slow, too
             if watch:
                 watch(len(found), len(lab.cases))
     finally:
@@ -134,7 +137,8 @@ def grade_cells(
     return Grade(lab.name, name, seed, tuple(found), notes, missing)
 
 
-def _grade_case(case: Case, student: Student, seed: str, unreadable: str) -> CaseGrade:
+def grade_case(case: Case, student: Student, seed: str, unreadable: str = "") -> CaseGrade:
+    """What a submission gets for a case; `unreadable` says why there is no submission."""
     failed = CaseGrade(case.name, case.asks, 0, case.points, case.public, hint=case.hint)
     if unreadable:
         hint = "Run your notebook from top to bottom, save it, and hand that in."
@@ -156,7 +160,9 @@ def _grade_case(case: Case, student: Student, seed: str, unreadable: str) -> Cas
 class _Loading:
     """Starts processes with the submission loaded; what was odd while loading is noted once.
 
-    A cell that its process does not survive is left out from then on, so that the others count.
+    A cell that its process does not survive is left out from then on, so that the others count. If all cells
+    have been loaded before, or nobody knows what ended the process, it is tried once more first: the machine
+    may have been the reason.
     """
 
     lab: Lab
@@ -164,6 +170,7 @@ class _Loading:
     isolation: Isolation
     notes: list[str] = field(default_factory=list)
     deadly: set[int] = field(default_factory=set)
+    doubtful: set[int] = field(default_factory=set)
     noted: bool = False
     broken: Exception | None = None
 
@@ -204,8 +211,13 @@ class _Loading:
                     what = f"did not finish within {in_words(wait.seconds, 1)}"
                 elif isinstance(error, Closed):
                     what = f"ended its process: {how or error}"
+                if (self.noted or how == UNEXPLAINED) and number not in self.doubtful:
+                    self.doubtful.add(number)
+                    return False
                 self.deadly.add(number)
-                self.notes.append(f"cell {number} {what}; it is left out")
+                note = f"cell {number} {what}; it is left out"
+                student.broken[cell] = note
+                self.notes.append(note)
                 return False
             self._note(reply.get("problem"), number, student)
         student.left -= wait.cost

@@ -1,4 +1,4 @@
-"""Labs: what a lab consists of, which labs there are, and in which version."""
+"""Labs: what a lab consists of, which labs there are, and what students get of one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from random import Random
 from typing import Any
 
 from zoolab.errors import InvalidInput
+from zoolab.files import course_folder
 from zoolab.grading.student import Student
 from zoolab.jsontext import digest
 
 Check = Callable[[Student, Random], None]
+# The marks of a master: the notebook with its solutions, as text in py:percent.
+BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
+YOUR_CODE = "...  # your code"
+Marked = Callable[[str, list[str], list[str]], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +83,14 @@ class Lab:
         return sum(case.points for case in self.cases)
 
 
-#: The folder of the labs in an installed package; they have no hidden cases there.
-INSTALLED = "_labs"
-
-
-def labs_folder() -> Path:
-    """The folder of the labs: beside the package in a checkout, inside it in an installation."""
-    package = Path(__file__).resolve().parents[1]
-    beside = package.parent / "labs"
-    return beside if beside.is_dir() else package / INSTALLED
-
-
 def lab_names() -> list[str]:
     """The names of zoolab's own labs, in order.
 
-    >>> "l3" in lab_names()
+    >>> "l1" in lab_names()
     True
     """
-    names = (path.parent.name for path in labs_folder().glob("*/cases.py"))
+    names = (path.parent.name for path in course_folder("labs").glob("*/cases.py"))
     return sorted(names, key=lambda name: (len(name), name))
-
-
-def place_of(lab: str) -> Path:
-    """Where the folder of a lab is, or would be: see `folder_of`."""
-    return labs_folder() / lab if lab in lab_names() else Path(lab)
 
 
 def folder_of(lab: str) -> Path:
@@ -109,7 +98,7 @@ def folder_of(lab: str) -> Path:
 
     Raises `InvalidInput` if there is no such lab.
     """
-    folder = place_of(lab)
+    folder = course_folder("labs") / lab if lab in lab_names() else Path(lab)
     if not (folder / "cases.py").is_file():
         raise InvalidInput(f"there is no lab {lab!r}", expected=f"one of {', '.join(lab_names())}")
     return folder.resolve()
@@ -130,7 +119,7 @@ def load_lab(lab: str) -> Lab:
 
     Raises `InvalidInput` if there is no such lab, or if its file cannot be imported or describes no lab.
 
-    >>> load_lab("l3").functions
+    >>> load_lab("l1").functions
     ('run_loop',)
     """
     file = folder_of(lab) / "cases.py"
@@ -152,3 +141,38 @@ def load_lab(lab: str) -> Lab:
         what = f"has cases without a sentence: {', '.join(unsaid)}" if unsaid else "has no case"
         raise InvalidInput(f"{file} {what}", expected="functions under @case, each with a docstring")
     return found
+
+
+def for_student(master: str) -> str:
+    """A master with each solution replaced by its stub: `...  # your code`, or the lines after `# STUB:`."""
+    return rewritten(master, lambda before, prompt, _solution: prompt or [before + YOUR_CODE])
+
+
+def rewritten(master: str, marked: Marked) -> str:
+    """A master with what `marked` makes of each solution in its place.
+
+    `marked(before, prompt, solution)` gets the lines of the lab's own stub, none for the usual one, and those
+    of the solution. Raises `InvalidInput` for marks that do not pair.
+    """
+    lines: list[str] = []
+    prompt: list[str] = []
+    solution: list[str] = []
+    inside, before = False, ""
+    for number, line in enumerate(master.split("\n"), start=1):
+        mark = line.strip()
+        if mark == (BEGIN if inside else END):
+            raise InvalidInput(f"line {number}: {mark}", expected=END if inside else BEGIN)
+        if mark == BEGIN:
+            inside, before, prompt, solution = True, line.partition("#")[0], [], []
+        elif mark == END:
+            inside = False
+            lines += marked(before, prompt, solution)
+        elif not inside:
+            lines.append(line)
+        elif mark.startswith(STUB):
+            prompt.append(before + mark.removeprefix(STUB).removeprefix(" "))
+        else:
+            solution.append(line)
+    if inside:
+        raise InvalidInput("a solution block is not closed", expected=END)
+    return "\n".join(lines)

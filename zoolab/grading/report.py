@@ -14,10 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.files import locked, write_whole
-from zoolab.grading.gradebook import ClassGrades, Kept, Row, file_name
+from zoolab.grading.gradebook import (
+    MANUAL,
+    UNCHANGED,
+    ClassGrades,
+    Kept,
+    Manual,
+    Row,
+    file_name,
+    write_example,
+)
 from zoolab.grading.judge import CaseGrade
 from zoolab.grading.labs import Lab
-from zoolab.grading.manual import FILE, UNCHANGED, Manual, write_example
 from zoolab.jsontext import encode_line
 from zoolab.show.markup import NO_SCRIPT, Html, block, code, facts, join, note, page, style_sheet, table, tag
 
@@ -70,7 +78,7 @@ def class_page(grades: ClassGrades) -> str:
         _book(grades),
         note(
             "A cross is linked to the conversation in which the case failed. Points, late days and comments"
-            f" that you write into {FILE} come in with the next grading."
+            f" that you write into {MANUAL} come in with the next grading."
         ),
         script=Html(files("zoolab.grading").joinpath("report.js").read_text(encoding="utf-8")),
     )
@@ -255,9 +263,24 @@ def grades_json(grades: ClassGrades) -> Iterator[str]:
     }
     yield encode_line(about)[:-1] + ',"submissions":[\n'
     for number, row in enumerate(grades.rows):
-        found = {**grades.grade_of(row.name).to_dict(), "by_hand": asdict(row.manual), "total": row.total}
-        yield ("" if number == 0 else ",\n") + encode_line(found)
+        yield ("" if number == 0 else ",\n") + encode_line(_submission(grades.grade_of(row.name), row))
     yield "\n]}\n"
+
+
+def _submission(kept: Kept, row: Row) -> dict[str, Any]:
+    """All that is known of a submission, but for the conversations and what its work is compared by."""
+    about = kept.to_dict()
+    grade = about.pop("grade")
+    for case in grade["cases"]:
+        del case["walk"]
+    del about["shape"]
+    points = {
+        "points": row.points,
+        "out_of": kept.grade.out_of,
+        "by_hand": asdict(row.manual),
+        "total": row.total,
+    }
+    return {"name": grade.pop("submission"), **grade, **about, **points}
 
 
 def _page(lab: Lab, title: str, *children: str | None, script: Html = NO_SCRIPT) -> str:
@@ -282,7 +305,6 @@ def _bar(part: float, whole: float, label: str) -> Html:
 
 
 def _mark(passed: bool, text: str) -> Html:
-    """A text about a case, with a sign for how it went."""
     style, sign = ("passed", "✓ ") if passed else ("failed", "✗ ")
     return tag("span", tag("span", sign, aria_hidden="true"), text, class_=f"mark {style}")
 

@@ -69,7 +69,6 @@ class Answer:
 
     value: Any
     args: list[Any]
-    kwargs: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -92,20 +91,15 @@ class Student:
     def __post_init__(self) -> None:
         self.left = max(WHOLE, self.seconds)
 
-    def call(self, function: str, *args: Any, **kwargs: Any) -> Answer:
+    def call(self, function: str, *args: Any) -> Answer:
         """Call a function of the submission; a `Callback` anywhere in the arguments can be called by it."""
         callbacks: list[Callback] = []
-        message = {
-            "do": "call",
-            "function": function,
-            "args": [_outgoing(value, callbacks) for value in args],
-            "kwargs": {name: _outgoing(value, callbacks) for name, value in kwargs.items()},
-        }
-        reply = self._exchange(message, callbacks, function)
-        after, named = reply.get("args"), reply.get("kwargs")
-        if not isinstance(after, list) or not isinstance(named, dict):
+        given = [_outgoing(value, callbacks) for value in args]
+        reply = self._exchange({"do": "call", "function": function, "args": given}, callbacks, function)
+        after = reply.get("args")
+        if not isinstance(after, list):
             raise Wrong(f"`{function}` returned an answer that cannot be read")
-        return Answer(_incoming(reply["value"]), after, named)
+        return Answer(_incoming(reply["value"]), after)
 
     def value(self, name: str) -> Any:
         """The value of a variable of the submission."""

@@ -1,30 +1,34 @@
-"""Submissions: which files were handed in, what each is called, and the cells of code in it."""
+"""Submissions: which files were handed in, their names, the cells of code in them, and which are alike."""
 
 from __future__ import annotations
 
+import io
 import json
+import keyword
 import os
 import re
-import warnings
+import tokenize
+from codecs import lookup
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import decode_source
+from itertools import combinations
 from pathlib import Path
+from zlib import crc32
 
 from zoolab.errors import InvalidInput
+from zoolab.grading.worker.notebook import without_magics
 from zoolab.jsontext import digest
 
 MAX_BYTES = 20_000_000
 MAX_CELLS = 2_000
 MAX_CODE = 1_000_000
-# A stranger's cell is compiled here only if it seems to hold magics, and is of a size that people write.
-MAX_COMPILED = 50_000
+# Codecs of the standard library for names of hosts: their time grows with the square of the text.
+_NO_TEXT = ("idna", "punycode")
 
 _CELL_MARK = re.compile(r"^# %%(.*)$", re.MULTILINE)
-# %magic, !command, ?help, help?, and a variable that is given what a magic or a command returns.
-_MAGIC_LINE = re.compile(r"^([ \t]*+)((?:[%!?]|[\w.]++\?|\w++ *+= *+[%!]).*)$", re.MULTILINE)
 
 
 def read_cells(path: Path) -> list[str]:
@@ -50,33 +54,6 @@ def cells_of_script(text: str) -> list[str]:
     return [part.removeprefix("\n") for part in (before, *code)]
 
 
-def without_magics(cell: str) -> str:
-    """A cell as Python: lines and cells that only IPython or another language understands do nothing."""
-    first, newline, rest = cell.lstrip("\n").partition("\n")
-    if first.startswith("%%"):
-        runs = first.split()[0] in ("%%time", "%%timeit", "%%capture")
-        return f"# {first}{newline}{_without_magic_lines(rest)}" if runs else ""
-    return _without_magic_lines(cell)
-
-
-def _without_magic_lines(cell: str) -> str:
-    if not _MAGIC_LINE.search(cell) or _compiles(cell):
-        return cell
-    return _MAGIC_LINE.sub(r"\1pass  # \2", cell)
-
-
-def _compiles(cell: str) -> bool:
-    """Whether a cell is Python already; then a line that begins with % is part of an expression."""
-    if len(cell) > MAX_COMPILED:
-        return False
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            compile(cell, "<cell>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    return True
-
-
 SUFFIXES = (".ipynb", ".py")
 ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
 
@@ -97,22 +74,29 @@ class Handed:
         return sha256(head.encode() + self.data).hexdigest()
 
     def cells(self) -> list[str]:
-        """The code cells without IPython's magics; raises `InvalidInput` if they cannot be read."""
+        """The code cells as they were written; raises `InvalidInput` if they cannot be read."""
         name, is_notebook = self.name, self.suffix == ".ipynb"
         if self.unreadable:
             raise InvalidInput(self.unreadable)
         if len(self.data) > MAX_BYTES:
             raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
         try:
-            text = self.data.decode("utf-8-sig") if is_notebook else decode_source(self.data)
-        except (SyntaxError, UnicodeDecodeError) as error:
+            text = self.data.decode("utf-8-sig") if is_notebook else _source(self.data)
+        except (SyntaxError, UnicodeError, LookupError) as error:
             raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
         cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text)
         if len(cells) > MAX_CELLS:
             raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
         if sum(map(len, cells)) > MAX_CODE:
             raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
-        return [without_magics(cell) for cell in cells if cell.strip()]
+        return [cell for cell in cells if cell.strip()]
+
+
+def _source(data: bytes) -> str:
+    encoding = lookup(tokenize.detect_encoding(io.BytesIO(data).readline)[0])
+    if encoding.name in _NO_TEXT:
+        raise LookupError(encoding.name)
+    return decode_source(data)
 
 
 def hand_in(name: str, path: Path) -> Handed:
@@ -150,39 +134,35 @@ def find_submissions(places: Sequence[Path]) -> tuple[dict[str, Path], tuple[tup
 
 
 def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        try:
-            entries = list(os.scandir(here))
-        except OSError as error:
-            skipped.append((here.relative_to(folder).as_posix(), error.strerror or "cannot be read"))
-            continue
-        for entry in entries:
-            path = Path(entry.path)
-            if why := _passed_over(entry):
+    def pass_over(path: str | Path, why: str | None) -> None:
+        skipped.append((Path(path).relative_to(folder).as_posix(), why or "cannot be read"))
+
+    for here, folders, names in os.walk(
+        folder, onerror=lambda error: pass_over(error.filename, error.strerror)
+    ):
+        for path in (Path(here, name) for name in (*folders, *names)):
+            if why := _passed_over(path):
                 # Of hidden files only those are named that might be somebody's work.
-                if not entry.name.startswith(".") or entry.is_dir() or path.suffix.lower() in SUFFIXES:
-                    skipped.append((path.relative_to(folder).as_posix(), why))
-            elif entry.is_dir():
-                waiting.append(path)
-            else:
+                if not path.name.startswith(".") or path.is_dir() or path.suffix.lower() in SUFFIXES:
+                    pass_over(path, why)
+            elif path.is_file():
                 yield path
+        folders[:] = [name for name in folders if not _passed_over(Path(here, name))]
 
 
-def _passed_over(entry: os.DirEntry[str]) -> str:
+def _passed_over(path: Path) -> str:
     """Why a file or a folder is none of the submissions; empty if it may be one."""
-    if entry.is_symlink():
+    if path.is_symlink():
         return "it is a link"
-    if entry.name in (".ipynb_checkpoints", "__pycache__") or "-checkpoint." in entry.name:
+    if path.name in (".ipynb_checkpoints", "__pycache__") or "-checkpoint." in path.name:
         return "it is a checkpoint"
-    if entry.name.startswith((".", "__MACOSX")):
+    if path.name.startswith((".", "__MACOSX")):
         return "it is hidden"
-    if entry.is_dir():
+    if path.is_dir():
         return ""
-    if not entry.is_file():
+    if not path.is_file():
         return "it is not a file"
-    suffix = Path(entry.name).suffix.lower()
+    suffix = path.suffix.lower()
     if suffix in ARCHIVES:
         return "it is an archive: unpack it first"
     return "" if suffix in SUFFIXES else "it is neither a notebook (.ipynb) nor a .py file"
@@ -206,3 +186,60 @@ def _clean(name: str) -> str:
         return name
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     return f"{shown}~{digest(name)[:8]}"
+
+
+#: Tokens in a run: fewer find more in common in work that is not alike.
+RUN = 16
+#: How much of two shapes is the same, from 0 to 1, if they are listed.
+ALIKE = 0.75
+#: Runs below which a shape is too short to say anything.
+SHORTEST = 20
+MAX_COMPARED = 50_000
+_LEFT_OUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
+_KINDS = {tokenize.NAME: "name", tokenize.NUMBER: "number", tokenize.STRING: "text"}
+
+#: What work is compared by: a hash for each run of tokens, in which its kind stands for every name, number
+#: and text. So other names, another layout and other comments make no difference.
+Shape = frozenset[int]
+
+
+def shape_of(cells: Sequence[str]) -> Shape:
+    """The hashes of all runs of tokens in these cells; nothing in them is run or compiled.
+
+    >>> renamed = "def total(prices):  # mine\\n    return sum(price * 2 for price in prices)"
+    >>> shape_of(["def add(xs):\\n  return sum(x * 3 for x in xs)"]) == shape_of([renamed])
+    True
+    """
+    tokens = list(_tokens("\n".join(map(without_magics, cells))[:MAX_COMPARED] + "\n"))
+    return frozenset(crc32(" ".join(tokens[at : at + RUN]).encode()) for at in range(len(tokens) - RUN + 1))
+
+
+def _tokens(code: str) -> Iterator[str]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type in _LEFT_OUT:
+                continue
+            if keyword.iskeyword(token.string) or token.type == tokenize.OP:
+                yield token.string
+            else:
+                yield _KINDS.get(token.type, str(token.type))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return  # the rest is no Python
+
+
+def alike(shapes: Mapping[str, Shape], given: Shape = frozenset()) -> list[tuple[float, str, str]]:
+    """The pairs that are alike, the most alike first: how much, and their names.
+
+    What students were given, and what many have, does not count.
+    """
+    times = Counter(run for shape in shapes.values() for run in shape)
+    usual = {run for run, count in times.items() if count > max(len(shapes) / 2, 6)}
+    own = {name: shape - given - usual for name, shape in shapes.items()}
+    long_enough = sorted(name for name, shape in own.items() if len(shape) >= SHORTEST)
+    found: list[tuple[float, str, str]] = []
+    for one, other in combinations(long_enough, 2):
+        both = len(own[one] & own[other])
+        share = both / (len(own[one]) + len(own[other]) - both)
+        if share >= ALIKE:
+            found.append((share, one, other))
+    return sorted(found, key=lambda pair: (-pair[0], *pair[1:]))

@@ -69,6 +69,18 @@ def parse_json(text: str, most: int = MAX_CHARS) -> Any:
     return value
 
 
+def json_or(otherwise: Any, text: str, most: int = MAX_CHARS) -> Any:
+    """The value of a text in strict JSON; `otherwise` if it is not.
+
+    >>> json_or(None, "[1]"), json_or(None, "[1")
+    ([1], None)
+    """
+    try:
+        return parse_json(text, most)
+    except NotStrictJSON:
+        return otherwise
+
+
 def encode(value: Any) -> str:
     """JSON as short as it gets, keys in their own order.
 

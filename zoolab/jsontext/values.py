@@ -105,16 +105,13 @@ def _form(value: Any, depth: int, inside: tuple[int, ...]) -> Any:
             return excerpt(value, _EXCERPT)
         inside = (*inside, id(value))
         if isinstance(value, Mapping):
-            return {_key(key): _form(item, depth, inside) for key, item in value.items()}
+            names = [str.__str__(key) if isinstance(key, str) else excerpt(key) for key in value]
+            return dict(zip(names, (_form(item, depth, inside) for item in value.values()), strict=True))
         return [_form(item, depth, inside) for item in value]
     try:
         return _form(to_json_value(value), depth, inside)
     except NotJSON:
         return excerpt(value, _EXCERPT)
-
-
-def _key(key: Any) -> str:
-    return str.__str__(key) if isinstance(key, str) else excerpt(key)
 
 
 def _convert(value: Any, where: str, inside: tuple[int, ...]) -> Any:

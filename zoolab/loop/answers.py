@@ -11,7 +11,7 @@ from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import read_only
 from zoolab.loop.options import Options
 from zoolab.records import Message, ToolCall, Verdict
-from zoolab.schema.fragments import resolved
+from zoolab.schema.formats import resolved
 from zoolab.schema.functions import BindingError, binder
 from zoolab.schema.hints import Describer
 from zoolab.schema.strict import make_strict

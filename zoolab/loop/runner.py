@@ -10,24 +10,23 @@ import contextvars
 import inspect
 import threading
 import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import GOING_ON, ExecutionFailed, ToolTimeout
 from zoolab.jsontext.readonly import plain
-from zoolab.records import Context, Failure, Outcome, Reply
+from zoolab.records import Context, Failure, Model, Outcome, Reply, Request, Tool
 from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, IN_TURN, Bridge, Done, interruptible
 from zoolab.running.printed import STAGE
 from zoolab.steps.execute import INTERRUPTED, RunsOn, outcome_of
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from zoolab.records import Model, Request
     from zoolab.running.awaited import CallLoop
-    from zoolab.tools import Tool
 
 
 class Job(NamedTuple):
@@ -88,10 +87,11 @@ class Runner:
         """What the model replies; an async model is awaited. An interrupt ends the waiting."""
         bridge = BRIDGE.get()
         self._callers = _callers_loop(bridge)
-        if bridge is None:
-            reply: Any = interruptible(model, request)
+        if bridge is not None and (done := Done()).run_in_thread(partial(model, request)):
+            done.wait()  # which can be interrupted
+            reply: Any = done.result()
         else:
-            reply = _in_a_thread(lambda: model(request))
+            reply = interruptible(model, request)
         if isinstance(reply, Reply) or not inspect.isawaitable(reply):
             return reply
         return self._await(reply)
@@ -124,7 +124,6 @@ class Runner:
         return value
 
     def _await(self, awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
-        """The value of what is awaited on the event loop; what it raises is raised here."""
         from zoolab.running.awaited import await_here  # it loads asyncio
 
         if IN_TURN.get():
@@ -189,14 +188,8 @@ class _Work(Done):
 
     def start(self) -> bool:
         """Begin in a thread; False if the system has no more of them."""
-        if IN_TURN.get():
-            return False
-        try:
-            threading.Thread(target=self._context.run, args=(self.run, self._work), daemon=True).start()
-        except RuntimeError:
-            return False
-        self.in_thread = True
-        return True
+        self.in_thread = self.run_in_thread(self._work, self._context)
+        return self.in_thread
 
     def here(self) -> None:
         """Run in this thread, to the end: the time is measured, and cannot be limited."""
@@ -230,17 +223,6 @@ class _Work(Done):
         except KeyboardInterrupt:  # a tool interrupts the walk
             return INTERRUPTED
         return outcome or replace(INTERRUPTED, still_running=self.in_thread)
-
-
-def _in_a_thread(call: Callable[[], Any]) -> Any:
-    """Call a function in a thread of its own, so that the waiting for it can be interrupted."""
-    done, context = Done(), contextvars.copy_context()
-    try:
-        threading.Thread(target=context.run, args=(done.run, call), daemon=True).start()
-    except RuntimeError:
-        return call()
-    done.wait()
-    return done.result()
 
 
 def _callers_loop(bridge: Bridge | None) -> asyncio.AbstractEventLoop | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import read_only
+from zoolab.loop.about import listening, tell_delta
 from zoolab.loop.budget import Budget
 from zoolab.loop.options import Options
 from zoolab.loop.runner import Interrupted, Job, Runner
@@ -30,19 +31,15 @@ from zoolab.records import (
     ToolCall,
     Verdict,
     Withheld,
+    without,
 )
+from zoolab.records.messages import Condensed
 from zoolab.running.interrupts import interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, denied, refused, said
 from zoolab.steps.request import opening_messages
 from zoolab.steps.result import METADATA, make_result
-from zoolab.steps.tool_call import (
-    CallIds,
-    message_as_native,
-    message_with_calls,
-    read_calls,
-    without_empty_calls,
-)
+from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
 from zoolab.steps.validate import check_call, check_with_repair, refusal
 from zoolab.tools import Bound, Tool, ToolRegistry
 
@@ -72,11 +69,6 @@ class Turns:
         self.runner = Runner(
             context if isinstance(context, Context) else Context(context), parallel=options.parallel
         )
-        self.asks: Callable[[Model, Request], Any] = self.runner.ask
-        if options.on_delta is not None:
-            from zoolab.loop.deltas import ask_heard
-
-            self.asks = partial(ask_heard, options.on_delta, self.runner.ask)
         self.budget = Budget(self.limits)
         self.turn = options.first_turn - 1
         self.registry = ToolRegistry()
@@ -145,9 +137,7 @@ class Turns:
         if not first and choice != "none":
             choice = "auto"  # a forced choice holds for the first request alone, or no walk would end
         if self.options.condense is not None and not first:
-            from zoolab.loop.condensing import condensed
-
-            self.messages = condensed(self.options.condense, self.messages)
+            self.messages = _condensed(self.options.condense, self.messages)
         if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
         request = Request(self.messages, self.offered, choice, self.settings, self.withheld)
@@ -177,7 +167,10 @@ class Turns:
             cut=reply.finish_reason == "length",
         )
         if not calls:
-            self.messages = self.messages.with_next(without_empty_calls(reply.message))
+            # Endpoints send `"tool_calls": []`, and refuse it when it comes back.
+            empty = "tool_calls" in reply.message
+            answered = without(reply.message, ["tool_calls"]) if empty else reply.message
+            self.messages = self.messages.with_next(answered)
             answer = yield Step("tool_call", self.turn, None, reply, self.messages, 1, None, reply)
             if answer is not None:
                 self._replace_last(_settled(answer, reply).message)
@@ -185,12 +178,12 @@ class Turns:
         for slot, call in enumerate(calls[:-1]):
             answer = yield Step("tool_call", self.turn, slot, call, self.messages, 0, call, reply)
             calls[slot] = _settled(answer, call)
-        self.messages = self.messages.with_next(self._with_calls(reply.message, calls))
+        self.messages = self.messages.with_next(message_with_calls(reply.message, calls, names))
         last = calls[-1]
         answer = yield Step("tool_call", self.turn, last.slot, last, self.messages, 1, last, reply)
         if answer is not None:
             calls[-1] = _settled(answer, last)
-            self._replace_last(self._with_calls(reply.message, calls))
+            self._replace_last(message_with_calls(reply.message, calls, names))
         return calls
 
     def conclude(self, answers: AnswerSchema, reply: Reply) -> Ask:
@@ -257,7 +250,8 @@ class Turns:
         if self.interrupt is not None:
             outcomes = [INTERRUPTED if slot in jobs else outcome for slot, outcome in enumerate(outcomes)]
             jobs = {}
-        self.ran = frozenset(jobs)
+        # What is given in place of a call has run before if it took time: in the trace that was forked.
+        self.ran = frozenset(jobs) | {slot for slot, each in enumerate(outcomes) if each and each.duration_ms}
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
@@ -297,14 +291,13 @@ class Turns:
                 advice="look at the repeated call in trace.tool_calls, or raise Limits(repeats=...)",
             )
 
-    def _with_calls(self, message: Message, calls: list[ToolCall]) -> Message:
-        if self.calls != "auto":
-            return message_with_calls(message, calls)
-        return message_as_native(message, calls, {tool["function"]["name"] for tool in self.offered})
-
     def _reply(self, model: Model, request: Request) -> Reply:
+        on_delta = self.options.on_delta
         try:
-            reply = self.asks(model, request)
+            with nullcontext() if on_delta is None else listening(on_delta):
+                reply = self.runner.ask(model, request)
+                if on_delta is not None and isinstance(reply, Reply) and not reply.pieces:
+                    tell_delta(reply.message)  # it was not streamed
         except ZoolabError:
             raise
         except Exception as error:
@@ -350,16 +343,14 @@ class Turns:
         retrieve, choice = self.options.retrieve, self.options.tool_choice
         if retrieve is None:
             return list(self.registry)
-        from zoolab.retrieval import pick_with_search
+        from zoolab.retrieval import pick_tools
 
-        picked, self.withheld = interruptible(pick_with_search, retrieve, messages, self.registry, choice)
+        picked, self.withheld = interruptible(pick_tools, retrieve, messages, self.registry, choice)
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:
-        left = self.budget.seconds_left()
-        if left is None or tool.timeout is None:
-            return tool.timeout if left is None else left
-        return min(tool.timeout, left)
+        limits = (tool.timeout, self.budget.seconds_left())
+        return min((each for each in limits if each is not None), default=None)
 
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
@@ -391,12 +382,26 @@ class Turns:
         self.messages = Messages([*self.messages.tolist()[:-1], message])
 
 
+def _condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: Messages) -> Messages:
+    from zoolab.wire.chat import check_conversation
+
+    made: Any = interruptible(condense, messages.tolist())
+    expected = "a list of messages in which each call stands before its result"
+    if not isinstance(made, list | tuple):
+        raise InvalidInput(f"condense returned {excerpt(made, 60)}", expected=expected)
+    if [*made] == messages.tolist():
+        return messages
+    for problem in check_conversation(made):
+        advice = "leave out a call together with all of its results"
+        raise InvalidInput(f"condense returned messages with {problem}", expected=expected, advice=advice)
+    return Condensed(made, messages)
+
+
 def _without_measures(result: Result) -> str:
     return result.content.partition(METADATA)[0]
 
 
 def _settled(answer: Record | Step | None, record: Any) -> Any:
-    """What goes on: the record, or the one that the step was answered with."""
     if answer is None:
         return record
     given = answer.record if isinstance(answer, Step) else answer

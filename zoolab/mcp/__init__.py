@@ -5,8 +5,7 @@ asks about each call.
 
 client.py      MCPTools: the tools of a server, for a walk
 listing.py     a server's tools, checked, named for the model, and pinned
-connection.py  the server's process, its messages, and the official client
-endpoint.py    a server at an address
+connection.py  the server (a process, or at an address), its messages, and the official client
 serve.py       a registry as an MCP server
 """
 

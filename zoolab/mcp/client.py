@@ -6,13 +6,11 @@ import asyncio
 import atexit
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound
+from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound, needs
 from zoolab.jsontext import visible
-from zoolab.mcp.connection import Connection, Process, find
 from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
 from zoolab.secrets import scrub
 from zoolab.tools import Risk, Tool, ToolRegistry
@@ -20,6 +18,7 @@ from zoolab.tools import Risk, Tool, ToolRegistry
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
+    from zoolab.mcp.connection import Connection
     from zoolab.mcp.listing import Offer
 
 MAX_ERROR = 2_000
@@ -115,9 +114,9 @@ class MCPTools:
         self.left_out: Mapping[str, str] = {}
         self._risk = risk
         self._path = pins_folder() / f"{name}.json" if pins is None else Path(pins)
-        start = partial(Process.start, [*map(str, command)], env or {}, cwd)
-        reach = partial(find, address, headers or {}, timeout) if address else start
-        self._connect = partial(Connection, name, reach, patience, timeout)
+        self._command = address or [*map(str, command)]
+        self._env, self._cwd, self._headers = env or {}, cwd, headers or {}
+        self._patience, self._timeout = patience, timeout
         self._connection: Connection | None = None
         self._pinned: dict[str, Listed] = {}
         self._listed: list[Listed] | None = None
@@ -207,6 +206,16 @@ class MCPTools:
         self._pinned |= {tool.name: tool for name, tool in self._seen.items() if name in wanted}
         write_pins(self._path, self.name, self._pinned.values())
         self._rebuild()
+
+    def _connect(self) -> Connection:
+        needs("mcp_types", "mcp")
+        from zoolab.mcp.connection import Connection, Endpoint, Process
+
+        if isinstance(self._command, str):
+            server: Process | Endpoint = Endpoint(self._command, self._headers, self._timeout)
+        else:
+            server = Process(self._command, self._env, self._cwd)
+        return Connection(self.name, server, self._patience, self._timeout)
 
     def _running(self) -> Connection:
         if self._connection is None:

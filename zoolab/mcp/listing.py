@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from zoolab import jsontext
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.files import make_folder, write_whole
-from zoolab.jsontext import canonical, digest, encode_line, is_utf8, visible
+from zoolab.jsontext import canonical, digest, encode_line, visible
 from zoolab.schema.checker import SchemaChecker
 from zoolab.secrets import scrub
 from zoolab.tools import sendable_name
@@ -52,9 +52,6 @@ class Listed:
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Listed) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
 
     @cached_property
     def digest(self) -> str:
@@ -93,8 +90,6 @@ def _problem(listed: Listed) -> str:
     for what, text, least, most in parts:
         if not least <= len(text) <= most:
             return f"its {what} has {len(text):,} characters; expected {least} to {most:,}"
-    if not is_utf8(listed.name + listed.description):
-        return "its description is not text"
     try:
         SchemaChecker(listed.schema).compile()
     except InvalidSchema as error:

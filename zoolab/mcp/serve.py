@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +15,7 @@ from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Job, Runner
 from zoolab.mcp.listing import MAX_MESSAGE
 from zoolab.policy import Permissions
+from zoolab.running.jobs import Threads
 from zoolab.steps.result import make_result
 from zoolab.tools import ToolRegistry
 
@@ -104,7 +103,11 @@ async def _serve(
 
     async def call_tool(_context: Any, params: Any) -> types.CallToolResult:
         asked = params.name, params.arguments or {}
-        answer = await _in_thread(lambda: answer_call(registry, permissions, runner, *asked))
+        # In a thread that does not keep the process alive: a tool that hangs must not outlive its client.
+        thread = Threads(1)
+        answered = thread.submit(answer_call, registry, permissions, runner, *asked)
+        thread.shutdown(wait=False)
+        answer = await asyncio.wrap_future(answered)
         text = types.TextContent(text=answer.text)
         return types.CallToolResult(content=[text], structured_content=answer.value, is_error=answer.failed)
 
@@ -131,17 +134,3 @@ async def _over_http(server: Server[Any], listening: socket.socket) -> None:
     with redirect_stdout(sys.stderr):
         config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
         await uvicorn.Server(config).serve(sockets=[listening])
-
-
-async def _in_thread(work: Callable[[], Answer]) -> Answer:
-    """In a thread that does not keep the process alive: a tool that hangs must not outlive its client."""
-    done: Future[Answer] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await asyncio.wrap_future(done)

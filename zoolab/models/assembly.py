@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode, excerpt
-from zoolab.loop.deltas import tell_delta
+from zoolab.loop.about import tell_delta
 from zoolab.records import Message, Reply
 from zoolab.wire.streams import as_dict, dicts_in
 

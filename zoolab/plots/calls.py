@@ -86,7 +86,6 @@ class RetryWaterfallDisplay(StepsDisplay):
 
 
 def _attempts(steps: pd.DataFrame) -> Counter[int]:
-    """How many calls became valid at each attempt; `_NEVER` for those that did not."""
     found, failed = Counter[int](), Counter[tuple[object, object]]()
     judged = steps[(steps["step"] == "validate") & steps["tool"].notna()]  # final answers are no calls
     for run, tool, status, code in judged[["run_id", "tool", "status", "error_code"]].itertuples(index=False):
@@ -228,7 +227,6 @@ def _matrix(expected: list[str], called: list[str]) -> pd.DataFrame:
 
 
 def _reduced(matrix: pd.DataFrame) -> pd.DataFrame:
-    """The most frequent tools, and the rest in one row and one column."""
     tools = [name for name in dict.fromkeys((*matrix.columns, *matrix.index)) if name not in _NO_TOOLS]
     if len(tools) <= _MOST_TOOLS + 1:
         return matrix
@@ -238,6 +236,5 @@ def _reduced(matrix: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rights(matrix: pd.DataFrame) -> list[tuple[str, str]]:
-    """The row and the column of each right choice."""
     pairs = [(name, NO_CALL if name == NONE_NEEDED else name) for name in matrix.index]
     return [pair for pair in pairs if pair[1] in matrix.columns and not pair[1].endswith(f" {_OTHERS}")]

@@ -14,12 +14,11 @@ from zoolab.plots.frames import check_trace
 from zoolab.plots.runs import scores_of_variants
 from zoolab.show.wording import count
 from zoolab.tokens import Price, Tokens, tokens_in
+from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from zoolab.trace.log import TraceLog
 
 _LINES = list(zip((BLUE, RED, GREEN, ORANGE, PINK, SKY, GREY), "osD^vP*", strict=True))
 

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from zoolab.errors import InvalidInput, needs
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, one_line
 from zoolab.plots.colours import BLUE, GREY, INK, PALE, SMALL
 
 if TYPE_CHECKING:
@@ -123,9 +123,7 @@ def plain(value: object, limit: int = 24) -> str:
     ('two lines', 'xxxxxxx…', 'None')
     """
     text = value if isinstance(value, str) else str(value) if value is None else excerpt(value, limit)
-    line = "".join(c if c.isprintable() else " " for c in text[: 4 * limit])
-    line = " ".join(line.split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    return one_line("".join(c if c.isprintable() else " " for c in text[: 4 * limit]), limit)
 
 
 def percent(share: float) -> str:

@@ -41,11 +41,7 @@ class GradedDisplay(StepsDisplay):
 
     @classmethod
     def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        summary: pd.DataFrame | None = None,
-        ax: Axes | None = None,
+        cls, frame: pd.DataFrame, *, summary: pd.DataFrame | None = None, ax: Axes | None = None
     ) -> Self:
         """Draw all runs of a frame of steps.
 

@@ -10,28 +10,17 @@ from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PALE, PINK, RED, SKY, SMALL
 from zoolab.plots.display import Display, finish, name_rows, plain, write
 from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
-from zoolab.records import (
-    KINDS,
-    Decision,
-    Messages,
-    Outcome,
-    Reply,
-    Request,
-    Result,
-    Step,
-    ToolCall,
-    ToolRegistry,
-    Verdict,
-)
+from zoolab.records import KINDS, Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.records.messages import Messages
 from zoolab.show.wording import as_text, count
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
+from zoolab.tools import ToolRegistry
 from zoolab.trace.frame import to_frame
+from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from zoolab.trace.log import TraceLog
 
 _COLOURS = {"ok": BLUE, "error": RED, "pending": ORANGE}
 _HATCH = "////"
@@ -78,11 +67,7 @@ class StepTimelineDisplay(StepsDisplay):
 
     @classmethod
     def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        by: Literal["sequence", "seconds"] = "sequence",
-        ax: Axes | None = None,
+        cls, frame: pd.DataFrame, *, by: Literal["sequence", "seconds"] = "sequence", ax: Axes | None = None
     ) -> Self:
         """Draw the steps of a frame of one run.
 
@@ -121,7 +106,6 @@ class StepTimelineDisplay(StepsDisplay):
         finish(ax, self._said("turn", "step"), bars | marks, x=label, whole=whole)
 
     def _draw_turns(self, ax: Axes) -> None:
-        """Every other turn stands on grey, and is named, if there is room."""
         steps = self.steps_
         turns = steps[steps["turn"] > 0].groupby("turn")["start"].min()
         edges = [*turns, float((steps["start"] + steps["width"]).max())]
@@ -177,7 +161,6 @@ class StepTimelineDisplay(StepsDisplay):
         return entries
 
     def _draw_names(self, ax: Axes) -> None:
-        """What the model asked for, below each tool call."""
         upright = len(self.steps_) > _MOST_ABREAST or self.steps_["slot"].gt(0).any()
         calls = self.steps_[self.steps_["step"] == "tool_call"]
         for middle, name in zip(calls["seq"] + 1, calls["tool"], strict=True):
@@ -186,7 +169,6 @@ class StepTimelineDisplay(StepsDisplay):
 
 
 def _placed(steps: pd.DataFrame, by: str) -> pd.DataFrame:
-    """The steps with `start`, `width` and `retry`, and `top` and `height` of each bar."""
     # Only validation counts attempts; the other steps of that call belong to it.
     places = list(zip(steps["turn"], steps["slot"].map(str), strict=True))
     retried = {place for place, attempt in zip(places, steps["attempt"], strict=True) if attempt > 1}
@@ -214,10 +196,8 @@ def _bars(spans: Any) -> Any:
 
     left, width, low, height = spans.T
     right, high = left + width, low + height
-    corners = [(left, low), (right, low), (right, high), (left, high), (left, low)]
-    vertices = np.stack([np.column_stack(np.broadcast_arrays(x, y)) for x, y in corners], axis=1)
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(spans)
-    return Path(vertices.reshape(-1, 2), codes)
+    corners = np.array([[left, right, right, left], [low, low, high, high]])
+    return Path.make_compound_path_from_polys(corners.T)
 
 
 LIFELINES = ("User", "App", "Model", "Validator", "Tool")

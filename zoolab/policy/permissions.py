@@ -14,9 +14,9 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from typing import Any, Literal
 from zoolab.errors import InvalidInput
 from zoolab.files import append_text, locked, make_folder, write_whole
 from zoolab.jsontext import NotStrictJSON, encode, encode_line, excerpt, is_utf8, parse_json
-from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, definition, denial, escape
+from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, definition, escape
 from zoolab.records import Decision
 from zoolab.secrets import scrub, scrub_json
 from zoolab.tools import Tool
@@ -34,14 +34,7 @@ MAX_BYTES = 1 << 20
 MAX_RULES = 2_000
 
 List = Literal["allow", "deny"]
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What is kept: rules that allow, and rules that deny."""
-
-    allow: tuple[Rule, ...] = ()
-    deny: tuple[Rule, ...] = ()
+_NO_RULES = Policy()
 
 
 def policies_path() -> Path:
@@ -55,18 +48,18 @@ def policies_path() -> Path:
 
 
 class PolicyFile:
-    """A policies.json; a file that is missing has no rules."""
+    """A policies.json; a file that is missing has no rules. What it says is a `Policy` of its own."""
 
     def __init__(self, path: str | Path) -> None:
         #: Where it really is: a link is followed and stays a link.
         self.path = Path(os.path.realpath(Path(path).expanduser()))
-        self._last: tuple[bytes | None, Remembered] = (None, Remembered())
+        self._last: tuple[bytes | None, Policy] = (None, _NO_RULES)
 
-    def read(self) -> Remembered:
+    def read(self) -> Policy:
         """The rules as they are on the disk now; `InvalidInput` if they cannot be understood."""
         data = self._bytes()
         if data is None:
-            return Remembered()
+            return _NO_RULES
         before, known = self._last
         if data != before:
             known = self._parsed(data)
@@ -75,32 +68,30 @@ class PolicyFile:
 
     def add(self, kind: List, rule: str) -> None:
         """Keep a rule. Raises `InvalidInput` if it is not a rule, or cannot be kept."""
-        added = Rule(rule)
+        Rule(rule)
         if not is_utf8(rule):
             raise InvalidInput(f"{excerpt(rule)} is not a rule", expected="text that UTF-8 can encode")
         with self._held() as known:
-            listed: tuple[Rule, ...] = getattr(known, kind)
-            if added not in listed:
-                self._write(replace(known, **{kind: (*listed, added)}))
+            lists = {"allow": known.allow, "deny": known.deny}
+            if rule not in lists[kind]:
+                self._write(**lists | {kind: (*lists[kind], rule)})
 
     def remove(self, rule: str) -> None:
         """Forget a rule, whether it allows or denies. Raises `InvalidInput` if there is no such rule."""
         with self._held() as known:
-            if rule not in [each.text for each in (*known.allow, *known.deny)]:
+            if rule not in (*known.allow, *known.deny):
                 what = f"there is no rule {excerpt(rule)} in {self.path}"
                 raise InvalidInput(what, advice="see zoolab policy list")
-            allow, deny = (tuple(r for r in rules if r.text != rule) for rules in (known.allow, known.deny))
-            self._write(Remembered(allow, deny))
+            self._write(*([text for text in listed if text != rule] for listed in (known.allow, known.deny)))
 
     @contextmanager
-    def _held(self) -> Generator[Remembered]:
+    def _held(self) -> Generator[Policy]:
         """The rules as they are; nobody else changes them meanwhile."""
         make_folder(self.path.parent, 0o700, "set ZOOLAB_CONFIG to a folder that can be written")
         with locked(self.path.with_name(f"{self.path.name}.lock")):
             yield self.read()
 
-    def _write(self, rules: Remembered) -> None:
-        allow, deny = ([rule.text for rule in listed] for listed in (rules.allow, rules.deny))
+    def _write(self, allow: Collection[str], deny: Collection[str]) -> None:
         text = encode({"version": VERSION, "allow": allow, "deny": deny})
         if len(text.encode()) >= MAX_BYTES or len(allow) + len(deny) > MAX_RULES:
             raise InvalidInput(f"{self.path} is full", advice="remove rules that you no longer need")
@@ -136,7 +127,7 @@ class PolicyFile:
         if found.st_uid not in (0, os.geteuid()):
             raise self._refused("it belongs to another user")
 
-    def _parsed(self, data: bytes) -> Remembered:
+    def _parsed(self, data: bytes) -> Policy:
         try:
             body = parse_json(data.decode("utf-8"))
         except (NotStrictJSON, UnicodeDecodeError) as error:
@@ -152,7 +143,7 @@ class PolicyFile:
         if not all(isinstance(each, list) for each in listed) or sum(map(len, listed)) > MAX_RULES:
             raise self._refused(f"allow and deny are not lists of at most {MAX_RULES:,} rules")
         try:
-            return Remembered(*(tuple(map(Rule, texts)) for texts in listed))
+            return Policy(*listed)
         except InvalidInput as error:
             raise self._refused(error.what) from None
 
@@ -275,19 +266,19 @@ class Permissions:
 
     def _judge(self, tool: Tool, touched: Touched) -> Decision:
         try:
-            kept = Remembered() if self._file is None else self._file.read()
+            kept = _NO_RULES if self._file is None else self._file.read()
         except InvalidInput as error:
             return Decision("deny", str(error))
         decision = self.policy.judge(tool, touched)
         if decision.choice == "deny":
             return decision
-        if refusal := denial(kept.deny, tool, touched):
+        if refusal := kept.denial(tool, touched):
             return Decision("deny", f"policies.json denies {refusal}")
         if decision.choice != "pending":
             return decision
         if any(rule.covers(tool, touched) for rule in self._granted):
             return Decision("session", f"{tool.name} is allowed for this session")
-        if any(rule.covers(tool, touched) for rule in kept.allow):
+        if kept.allows(tool, touched):
             return Decision("always", f"policies.json allows {tool.name}")
         return decision
 
@@ -313,7 +304,6 @@ class Permissions:
     def _noted(
         self, tool: Tool, touched: Touched, arguments: Mapping[str, Any], decision: Decision, who: Decider
     ) -> Decision:
-        """The decision once it is written down; a denial if it cannot be written down."""
         try:
             if self._audit is not None:
                 self._audit.note(tool, touched, arguments, decision, who)

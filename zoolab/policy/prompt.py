@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.policy.permissions import NOBODY
 from zoolab.policy.rules import escape
-from zoolab.records import Decision
-
-if TYPE_CHECKING:
-    from zoolab.records import Step
+from zoolab.records import Decision, Step
 
 MAX_SHOWN = 2_000
 ATTEMPTS = 3

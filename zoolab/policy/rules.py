@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -222,20 +222,23 @@ class Policy:
 
     def judge(self, tool: Tool, touched: Touched) -> Decision:
         """The decision for a call that touches this."""
-        if refusal := denial(self._deny, tool, touched):
+        if refusal := self.denial(tool, touched):
             return Decision("deny", f"the policy denies {refusal}")
         if any(rule.may_cover(tool, touched) for rule in self._ask):
             return Decision("pending", f"{tool.name} is to be asked about: allow it?")
         if tool.risk not in self.ask:
             return BY_RISK
-        if any(rule.covers(tool, touched) for rule in self._allow):
+        if self.allows(tool, touched):
             return Decision("once", f"the policy allows {tool.name}")
         return Decision("pending", f"{tool.name} is of {tool.risk} risk: allow it?")
 
+    def allows(self, tool: Tool, touched: Touched) -> bool:
+        """Whether a rule allows such a call; what is denied is not looked at."""
+        return any(rule.covers(tool, touched) for rule in self._allow)
 
-def denial(denying: Iterable[Rule], tool: Tool, touched: Touched) -> str:
-    """What is denied, and by which of the rules; empty if none of them denies."""
-    found = next((rule for rule in denying if rule.may_cover(tool, touched)), None)
-    if found is None or found.text == tool.name:
-        return tool.name if found else ""
-    return f"{tool.name}: {found.text}"
+    def denial(self, tool: Tool, touched: Touched) -> str:
+        """What is denied, and by which of the rules; empty if none of them denies."""
+        found = next((rule for rule in self._deny if rule.may_cover(tool, touched)), None)
+        if found is None or found.text == tool.name:
+            return tool.name if found else ""
+        return f"{tool.name}: {found.text}"

@@ -1,13 +1,11 @@
 """Watch a program that zoolab did not write: its requests pass through, and each conversation is a trace.
 
-exchange.py       one request of the program and the answer to it, as bytes
+exchange.py       one request of the program and the answer to it, and what they say
 server.py         a server on loopback, which passes both on
 forwarding.py     the real endpoint answers, and its replies can be broken on the way
 answering.py      a model of zoolab answers in its place
-reading.py        what a request and an answer say
 conversations.py  which request belongs to which conversation
-pages.py          a page that grows with the conversations
-seen.py           all of this around a program, or around code in a notebook
+seen.py           all of this around a program, or around code in a notebook; a page that grows
 watch.py          who answers the program, and what of that is broken on purpose
 changes.py        what the program changed between two requests
 findings.py       all of that in a conversation, and what is wrong in it, as a report

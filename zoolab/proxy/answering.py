@@ -19,12 +19,10 @@ from zoolab.models.openai import OpenAIModel
 from zoolab.models.providers import ProviderModel
 from zoolab.models.replay import Replay
 from zoolab.models.transport import error_body, expect_one_reply, models_listed
-from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
-from zoolab.proxy.reading import only_asked
+from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream, only_asked
 from zoolab.records import Message, Model, Reply, Request, without
 from zoolab.wire import FORMATS
-from zoolab.wire.sending import response_of, server_sent, stream_of
-from zoolab.wire.streams import as_dict
+from zoolab.wire.streams import as_dict, response_of, server_sent, stream_of
 
 Body = dict[str, Any]
 #: The models that several threads may ask at once; any other is asked by one at a time.

@@ -166,7 +166,6 @@ def _is_summary(message: Message, lost: Sequence[Message]) -> bool:
 
 
 def _ways(old: Message, new: Message) -> tuple[str, ...]:
-    """How a message differs from what it was."""
     ways = [] if old.get("role") == new.get("role") else ["another role"]
     content, other = old.get("content"), new.get("content")
     if content_of(old) != content_of(new):
@@ -187,15 +186,20 @@ def _ways(old: Message, new: Message) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ways)) or ("written in another form",)
 
 
-def tool_fields(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _tool_fields(tool: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a tool, with those of its function among them."""
     function = tool.get("function")
     return {**tool, **function, "function": None} if isinstance(function, Mapping) else dict(tool)
 
 
+def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The fields in which a tool differs."""
+    return [*differing(_tool_fields(old), _tool_fields(new))]
+
+
 def _by_name(request: Request) -> dict[str, Any]:
     """The tools by name; if the endpoint brings a tool along, its name is its type."""
-    named = [(tool_fields(tool), tool) for tool in request.tools]
+    named = [(_tool_fields(tool), tool) for tool in request.tools]
     return {listed([str(fields.get("name") or fields.get("type"))], 1): tool for fields, tool in named}
 
 

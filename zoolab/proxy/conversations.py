@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from zoolab.errors import ZoolabError
+from zoolab.errors import Fault, ZoolabError
 from zoolab.jsontext import canonical, digest
-from zoolab.proxy.exchange import Failed
 from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, ToolRegistry
 from zoolab.runs import Trace
 from zoolab.runs.imported import tools_offered
@@ -56,7 +55,10 @@ class Conversation:
         """A further request: what is new in it, and the request itself."""
         trace, messages, view = self.trace, request.prefix.tolist(), self.view
         if self.request is None or request.tools != self.request.tools:
-            self.registry = _registry(request)
+            try:
+                self.registry = tools_offered(request.tools) or ToolRegistry()
+            except (ZoolabError, KeyError, TypeError, AttributeError):
+                self.registry = None  # nothing can be checked against their schemas
         if self.request is None:
             self.brought = len(names)
             trace.add(Step("define", 0, None, self.registry or ToolRegistry(), Messages()), came)
@@ -85,11 +87,11 @@ class Conversation:
                 self.calls[step.call.id] = step.call
         self.trace.outcome = "open" if self.calls else "answer"
 
-    def fail(self, failed: Failed) -> None:
-        """The last request was refused, or its answer broke off."""
+    def fail(self, why: str, fault: Fault | None) -> None:
+        """The last request was refused, or its answer broke off; `fault` if that was on purpose."""
         self.waits = False
-        self.failures[self.turn] = failed.why
-        self.trace.outcome, self.trace.error, self.trace.fault = "model_error", failed.why, failed.fault
+        self.failures[self.turn] = why
+        self.trace.outcome, self.trace.error, self.trace.fault = "model_error", why, fault
 
     def shares(self, names: list[str]) -> int:
         """How many messages a request begins with that are this conversation's; -1 if one is another."""
@@ -148,10 +150,12 @@ class Conversations:
         self._grown(found.trace)
         return found
 
-    def answer(self, conversation: Conversation, said: Reply | Failed, came: float) -> None:
-        """Add what came of a conversation's request."""
-        if isinstance(said, Failed):
-            conversation.fail(said)
+    def answer(
+        self, conversation: Conversation, said: Reply | str, came: float, fault: Fault | None = None
+    ) -> None:
+        """Add what came of a conversation's request: the reply, or why there is none."""
+        if isinstance(said, str):
+            conversation.fail(said, fault)
         else:
             conversation.answer(said, came)
             if said.raw and said.raw.get("object") == "response":
@@ -183,11 +187,3 @@ def name_of(message: Message) -> str:
     calls = [(name, id, arguments_object(said)) for name, id, said in calls_of(message)]
     named = [message.get("role"), message.get("tool_call_id"), calls, content_of(message)]
     return digest(canonical(named))
-
-
-def _registry(request: Request) -> ToolRegistry | None:
-    """The tools that a request offers; None if their schemas cannot be checked against."""
-    try:
-        return tools_offered(request.tools) or ToolRegistry()
-    except (ZoolabError, KeyError, TypeError, AttributeError):
-        return None

@@ -1,13 +1,21 @@
-"""One request of a program and the answer to it, as they pass through."""
+"""One request of a program and the answer to it: as they pass through, and as records of zoolab."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from zoolab.errors import Fault
-from zoolab.jsontext import NotStrictJSON, parse_json
+from zoolab.errors import Fault, ModelError
+from zoolab.jsontext import json_or, parse_json
+from zoolab.models.assembly import assemble, reply_from
+from zoolab.models.openai import NOT_JSON
+from zoolab.models.providers import reply_in
+from zoolab.records import Reply, Request, without
+from zoolab.secrets import scrub, scrub_json
+from zoolab.wire import FORMATS
+from zoolab.wire.streams import STREAMS, as_dict, events_in, without_error
 
 #: Bytes of a request, and of what is kept of an answer.
 MAX_BYTES = 64 * 1024 * 1024
@@ -18,6 +26,11 @@ APIS: Mapping[str, str] = {
     "/v1/responses": "responses",
     "/v1/messages": "anthropic",
 }
+#: What says how a reply is delivered, stored or billed, and nothing of what is asked.
+DELIVERY = (
+    *("stream", "stream_options", "store", "metadata", "user", "service_tier", "previous_response_id"),
+    *("prompt_cache_key", "prompt_cache_retention", "safety_identifier"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +51,7 @@ class HttpRequest:
     @property
     def body(self) -> dict[str, Any]:
         """The content as an object; empty if it is none."""
-        try:
-            found = parse_json(self.content.decode("utf-8"), MAX_BYTES)
-        except (UnicodeDecodeError, NotStrictJSON):
-            return {}
-        return found if isinstance(found, dict) else {}
+        return as_dict(json_or({}, self.content.decode("utf-8", "replace"), MAX_BYTES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +66,53 @@ class HttpResponse:
     content: Iterable[bytes]
     #: What was broken on purpose in it.
     faults: tuple[Fault, ...] = ()
-
-    def close(self) -> None:
-        """Give the content back, read or not."""
-        close = getattr(self.content, "close", None)
-        if close is not None:
-            close()
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A request that got no reply: why, and whether that was on purpose."""
-
-    why: str
-    fault: Fault | None = None
+    #: Gives the content back, read or not.
+    close: Callable[[], None] = lambda: None
 
 
 #: Who answers a request: the real endpoint, or a model of zoolab.
 Upstream = Callable[[HttpRequest], HttpResponse]
+
+
+def read_request(api: str, content: bytes) -> tuple[Request, dict[str, Any]]:
+    """A request for a reply, and its whole body, without secrets.
+
+    Raises `InvalidInput` if it is none, or holds what zoolab has no form for, such as an image; and
+    `NotStrictJSON`.
+    """
+    body = scrub_json(parse_json(content.decode("utf-8", "replace"), MAX_BYTES))
+    return only_asked(FORMATS[api].from_body(body)), body
+
+
+def only_asked(request: Request) -> Request:
+    """A request without the settings that say nothing of what is asked, and differ from run to run."""
+    return replace(request, settings=without(request.settings, DELIVERY))
+
+
+def read_reply(api: str, content: bytes, streamed: bool = False) -> Reply:
+    """The reply in an answer, whole or streamed, as it came; raises `ModelError` if there is none."""
+    try:
+        if api == "openai" and streamed:
+            return assemble(events_in([content]))
+        if streamed:
+            return reply_in(api, STREAMS[api](events_in([content]), lambda _: None))
+        answer = without_error(json.loads(content))
+        return reply_from(answer) if api == "openai" else reply_in(api, answer)
+    except NOT_JSON as error:
+        raise ModelError(f"the answer is not JSON: {error}", expected="a reply") from None
+
+
+def said_in(api: str, response: HttpResponse, content: bytes, whole: bool) -> Reply | str:
+    """The reply in an answer, without secrets, or why there is none; `whole` is whether all of it came."""
+    if response.status >= 400:
+        text = content.decode("utf-8", "replace")
+        error = as_dict(json_or({}, text)).get("error")
+        why = as_dict(error).get("message") or error
+        told = scrub_json(why if isinstance(why, str) else text)
+        return f"the endpoint answered {response.status}: {' '.join(told.split())[:300]}"
+    try:
+        reply = read_reply(api, content, "event-stream" in response.headers.get("content-type", ""))
+    except Exception as error:
+        return scrub(str(error)) if whole else "the answer broke off"
+    message, raw = scrub_json(reply.message), scrub_json(reply.raw)
+    return Reply(message, reply.finish_reason, reply.usage, reply.model, raw=raw, faults=response.faults)

@@ -10,23 +10,17 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt, one_line, visible
-from zoolab.proxy.changes import (
-    EditedMessage,
-    RequestChange,
-    changes_between,
-    differing,
-    text_of,
-    tool_fields,
-)
+from zoolab.proxy.changes import EditedMessage, RequestChange, changed_fields, changes_between, text_of
 from zoolab.records import Message, Request
 from zoolab.secrets import scrub
 from zoolab.show.markup import Html, block, folded, join, tag
 from zoolab.show.wording import calls_of, common_ends, content_of, count, differences, listed
 from zoolab.tokens import CHARACTERS_A_TOKEN
+from zoolab.trace.calls import Turn
 from zoolab.trace.diagnosis import Diagnosis, diagnose
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import brief
-from zoolab.wire.pairing import check_conversation
+from zoolab.wire.chat import check_conversation
 
 #: How many requests are shown, and how many findings of a kind in each of them.
 MAX_REQUESTS, MAX_SHOWN = 100, 8
@@ -92,27 +86,20 @@ def what_changed(trace: TraceLog) -> Report:
     """
     if not isinstance(trace, TraceLog):
         raise InvalidInput(f"found {excerpt(trace)}", expected="a Trace")
-    requests = tuple(turn.request for turn in trace.turns)
-    return Report(requests, (*changes_of(trace),), (*problems_of(trace),), (*diagnose(trace),))
-
-
-def changes_of(trace: TraceLog) -> list[RequestChange]:
-    """What changed from each request of a trace to the next one."""
-    return [
+    turns = trace.turns
+    changes = (
         changes_between(before.request, before.reply.message if before.reply else None, after.request)
-        for before, after in pairwise(trace.turns)
-    ]
+        for before, after in pairwise(turns)
+    )
+    problems, diagnoses = tuple(map(_problems_of, turns)), tuple(diagnose(trace))
+    return Report(tuple(turn.request for turn in turns), tuple(changes), problems, diagnoses)
 
 
-def problems_of(trace: TraceLog) -> list[tuple[str, ...]]:
-    """For each request, what an endpoint would refuse it for, and why calls of its reply may not run."""
-    found = []
-    for turn in trace.turns:
-        judged = [(call.call.name, call.verdict) for call in turn.calls.values()]
-        refused = [(name, problem) for name, verdict in judged if verdict for problem in verdict.problems]
-        sent = [str(problem) for problem in check_conversation(turn.request.messages)]
-        found.append((*sent, *(f"the call of {excerpt(name)}: {problem}" for name, problem in refused)))
-    return found
+def _problems_of(turn: Turn) -> tuple[str, ...]:
+    judged = [(call.call.name, call.verdict) for call in turn.calls.values()]
+    refused = [(name, problem) for name, verdict in judged if verdict for problem in verdict.problems]
+    sent = [str(problem) for problem in check_conversation(turn.request.messages)]
+    return (*sent, *(f"the call of {excerpt(name)}: {problem}" for name, problem in refused))
 
 
 def _safe(lines: Iterable[str]) -> list[str]:
@@ -120,7 +107,6 @@ def _safe(lines: Iterable[str]) -> list[str]:
 
 
 def _some(sign: str, lines: Iterable[str]) -> list[str]:
-    """The first lines, and how many more there are."""
     given = [*lines]
     more = [f"{sign}and {len(given) - MAX_SHOWN:,} more"] if len(given) > MAX_SHOWN else []
     return [f"{sign}{line}" for line in given[:MAX_SHOWN]] + more
@@ -186,7 +172,7 @@ def _from(text: str, start: int) -> str:
 def _tool(name: str, old: Any, new: Any) -> str:
     if old is None or new is None:
         return f"tool {name} {'came' if old is None else 'went'}"
-    return f"tool {name}: other {listed([*differing(tool_fields(old), tool_fields(new))], 5)}"
+    return f"tool {name}: other {listed(changed_fields(old, new), 5)}"
 
 
 def _cached(change: RequestChange) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +11,7 @@ from zoolab.errors import ModelError
 from zoolab.jsontext import encode_line
 from zoolab.models.transport import http_library
 from zoolab.proxy.answering import PassedOn, refusal, speaks_anthropic
-from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
-from zoolab.proxy.reading import read_reply
+from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream, read_reply
 from zoolab.records import Model, Reply, Request, without
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -29,7 +27,7 @@ _ONE_HOP = {
 _OURS = {"host", "content-length", "expect", "accept-encoding"}
 
 
-class Forward(AbstractContextManager["Forward"]):
+class Forward:
     """An upstream that passes each request on to its real endpoint, and the answer back as it comes.
 
     Args:
@@ -71,36 +69,23 @@ class Forward(AbstractContextManager["Forward"]):
             host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", base)
             return refusal(request, 502, f"cannot reach {host}: {type(error).__name__}")
         told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
-        return HttpResponse(answer.status_code, _end_to_end(told), _Content(answer))
+        return HttpResponse(answer.status_code, _end_to_end(told), _pieces(answer), close=answer.close)
 
     def close(self) -> None:
         """Close the connections to the endpoints."""
         self._client.close()
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
-
-class _Content:
-    """The content of an answer, in the pieces in which it comes; `close` gives its connection back."""
-
-    def __init__(self, answer: Any) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            yield from self._answer.iter_raw()
-        except http_library().HTTPError as error:
-            raise ConnectionResetError(f"the endpoint broke off its answer: {error}") from None
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        self._answer.close()
+def _pieces(answer: Any) -> Iterator[bytes]:
+    try:
+        yield from answer.iter_raw()
+    except http_library().HTTPError as error:
+        raise ConnectionResetError(f"the endpoint broke off its answer: {error}") from None
+    finally:
+        answer.close()
 
 
 def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that are not for one connection only."""
     named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
     return {name: value for name, value in headers.items() if name not in _ONE_HOP | named}
 

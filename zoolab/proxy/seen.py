@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import queue
 import re
+import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
@@ -21,14 +22,13 @@ from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
 from zoolab.proxy.conversations import Conversation, Conversations
-from zoolab.proxy.exchange import MAX_BYTES, Failed, HttpRequest, HttpResponse, Upstream
+from zoolab.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream, read_request, said_in
 from zoolab.proxy.findings import Report, what_changed
-from zoolab.proxy.pages import LivePages
-from zoolab.proxy.reading import read_reply, read_request, why_refused
 from zoolab.proxy.server import LoopbackServer
 from zoolab.records import Reply
 from zoolab.runs import Trace, inspect
-from zoolab.secrets import scrub, scrub_json
+from zoolab.secrets import scrub
+from zoolab.show.page import growing_page, render_steps
 
 if TYPE_CHECKING:
     from zoolab.show.inspector.inspector import Inspector
@@ -41,46 +41,104 @@ _LAST = re.compile(
     re.DOTALL,
 )
 
-
-@dataclass(eq=False, slots=True)
-class _Exchange:
-    """One request that is under way."""
-
-    api: str
-    content: bytes
-    came: float
-    conversation: Conversation | None = None
+_TITLE = "zoolab watches"
+#: Seconds after which a browser that waits is told that nothing is new.
+_QUIET = 15.0
+#: Steps on a page. It is for watching; `Trace.to_html` makes a page of one conversation.
+_MOST_STEPS = 2_000
 
 
-class _Tap:
-    """The content of an answer. Once it is whole, and before the program knows that, `heard` is told, or
-    else when it is closed: with the content, and whether it is whole."""
+def _tapped(answer: HttpResponse, heard: Callable[[bytes, bool], None]) -> HttpResponse:
+    """An answer. Once its content is whole, and before the program knows that, `heard` is told, or else
+    when it is closed: with the content, and whether it is whole."""
+    kept: list[bytes] = []
+    waiting = [heard]
 
-    def __init__(self, answer: HttpResponse, heard: Callable[[bytes, bool], None]) -> None:
-        self._answer, self._heard = answer, heard
-        self._kept: list[bytes] = []
-        self._told = False
+    def tell(*, whole: bool) -> None:
+        if waiting:
+            waiting.pop()(b"".join(kept), whole)
 
-    def __iter__(self) -> Iterator[bytes]:
+    def pieces() -> Iterator[bytes]:
         size = 0
-        for piece in self._answer.content:
+        for piece in answer.content:
             size += len(piece)
             if size <= MAX_BYTES:
-                self._kept.append(piece)
+                kept.append(piece)
             if piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
-                self._tell(whole=True)
+                tell(whole=True)
             yield piece
-        self._tell(whole=True)
+        tell(whole=True)
+
+    def close() -> None:
+        answer.close()
+        tell(whole=False)
+
+    return replace(answer, content=pieces(), close=close)
+
+
+class LivePages:
+    """A page that shows the conversations as they grow: each new step is appended to it.
+
+    It answers a browser that knows the address, which nobody can guess. It needs no script. The answer stays
+    open, and ends with the watch, so the page stays as it is.
+    """
+
+    def __init__(self, traces: Callable[[], Sequence[Trace]]) -> None:
+        self.path = f"/zoolab/{secrets.token_urlsafe(16)}"
+        self._traces = traces
+        self._changed = threading.Condition()
+        self._version, self._over, self._open = 0, False, 0
+
+    def of(self, path: str) -> HttpResponse | None:
+        """The page of this address; None if it is none of zoolab's."""
+        if not path.startswith("/zoolab/"):
+            return None
+        if not secrets.compare_digest(path.encode(), self.path.encode()):
+            return HttpResponse(404, {}, [])
+        headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
+        content = self._grow()
+        return HttpResponse(200, headers, content, close=content.close)
+
+    def grown(self) -> None:
+        """There is more to show."""
+        with self._changed:
+            self._version += 1
+            self._changed.notify_all()
 
     def close(self) -> None:
-        """Give the answer back, read or not."""
-        self._answer.close()
-        self._tell(whole=False)
+        """End the pages, and wait until they are whole; a browser that does not listen is left behind."""
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._open, timeout=2)
 
-    def _tell(self, *, whole: bool) -> None:
-        if not self._told:
-            self._told = True
-            self._heard(b"".join(self._kept), whole)
+    def _grow(self) -> Generator[bytes, None, None]:
+        before, after = growing_page(_TITLE)
+        shown: dict[int, int] = {}
+        seen = -1
+        with self._changed:
+            self._open += 1
+        try:
+            yield before.encode()
+            while sum(shown.values()) < _MOST_STEPS:
+                with self._changed:
+                    is_new = seen != self._version or self._over or self._changed.wait(_QUIET)
+                    seen, over = self._version, self._over
+                for number, trace in enumerate(self._traces(), 1):
+                    first, steps = shown.get(number, 0), len(trace.steps)
+                    if steps > first:
+                        said = f"Conversation {number}, turn {trace.steps[steps - 1].turn}"
+                        yield render_steps(trace, first, said).encode()
+                        shown[number] = steps
+                if over:
+                    break
+                if not is_new:
+                    yield b"<!-- nothing new -->"
+            yield after.encode()
+        finally:
+            with self._changed:
+                self._open -= 1
+                self._changed.notify_all()
 
 
 class Seen(AbstractContextManager["Seen"]):
@@ -180,13 +238,7 @@ class Seen(AbstractContextManager["Seen"]):
 
         Raises `InvalidInput` if it cannot be started.
         """
-        try:
-            program = subprocess.Popen(list(command), env={**os.environ, **self.environment})
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot run {command[0]}: {error.strerror}", advice="name a program"
-            ) from None
-        with program:
+        with start_program(command, self.environment) as program:
             return program.wait()
 
     def inspect(self, number: int = -1) -> Inspector:
@@ -219,15 +271,18 @@ class Seen(AbstractContextManager["Seen"]):
         page = self.pages.of(request.path) if request.method == "GET" else None
         if page is not None or request.api is None:
             return page or self._upstream(request)
-        exchange = _Exchange(request.api, request.content, perf_counter())
-        self._told.put(lambda: self._asked(exchange))
+        api, asked, came = request.api, request.content, perf_counter()
+        found: list[Conversation] = []  # none if the request cannot be read as one of a conversation
+        self._told.put(lambda: found.append(self._conversations.ask(*read_request(api, asked), came)))
         response = self._upstream(request)
 
         def heard(content: bytes, whole: bool) -> None:
-            came = perf_counter()
-            self._told.put(lambda: self._answered(exchange, response, content, whole, came))
+            ended = perf_counter()
+            self._told.put(
+                lambda: self._answered(found, response, said_in(api, response, content, whole), ended)
+            )
 
-        return replace(response, content=_Tap(response, heard))
+        return _tapped(response, heard)
 
     # What is made of it, in a thread of its own
 
@@ -238,33 +293,16 @@ class Seen(AbstractContextManager["Seen"]):
             except Exception as error:  # whatever passes through, the watch goes on
                 self.unread.append(scrub(str(error)))
 
-    def _asked(self, exchange: _Exchange) -> None:
-        request, body = read_request(exchange.api, exchange.content)
-        exchange.conversation = self._conversations.ask(request, body, exchange.came)
-
     def _answered(
-        self, exchange: _Exchange, response: HttpResponse, content: bytes, whole: bool, came: float
+        self, found: list[Conversation], response: HttpResponse, said: Reply | str, came: float
     ) -> None:
         self.faults += response.faults
-        said, conversation = self._said(exchange.api, response, content, whole), exchange.conversation
-        if conversation is not None:
-            self._conversations.answer(conversation, said, came)
+        for conversation in found:
+            self._conversations.answer(conversation, said, came, next(iter(response.faults), None))
             if self.folder is not None and isinstance(said, Reply):
                 self._keep(self.folder / RECORDING, conversation, said)
 
-    def _said(self, api: str, response: HttpResponse, content: bytes, whole: bool) -> Reply | Failed:
-        fault = next(iter(response.faults), None)
-        if response.status >= 400:
-            return Failed(why_refused(response.status, content), fault)
-        try:
-            reply = read_reply(api, content, "event-stream" in response.headers.get("content-type", ""))
-        except Exception as error:
-            return Failed(scrub(str(error)) if whole else "the answer broke off", fault)
-        message, raw = scrub_json(reply.message), scrub_json(reply.raw)
-        return Reply(message, reply.finish_reason, reply.usage, reply.model, raw=raw, faults=response.faults)
-
     def _keep(self, path: Path, conversation: Conversation, reply: Reply) -> None:
-        """Add a reply to the recording."""
         if self._keeper is None:
             Recording(path, self._who)
             self._keeper = Replay(path)
@@ -283,3 +321,14 @@ class Seen(AbstractContextManager["Seen"]):
             if inspector.trace is trace:
                 with suppress(Exception):  # a notebook that is gone must not end the watch
                     inspector.grown()
+
+
+def start_program(
+    command: Sequence[str], environment: Mapping[str, str], **given: Any
+) -> subprocess.Popen[bytes]:
+    """Start a command with further environment variables; raises `InvalidInput` if it cannot be started."""
+    try:
+        return subprocess.Popen([*command], env={**os.environ, **environment}, **given)
+    except (OSError, ValueError, IndexError) as error:
+        what = f"cannot start {excerpt(' '.join(command[:1]))}: {getattr(error, 'strerror', '') or error}"
+        raise InvalidInput(what, advice="name a program and its arguments") from None

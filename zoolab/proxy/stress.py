@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,18 +10,16 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Thread
 from time import perf_counter
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import excerpt, one_line, visible
+from zoolab.jsontext import one_line, visible
+from zoolab.proxy.seen import start_program
 from zoolab.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 from zoolab.records import Model
 from zoolab.running.jobs import signal_group
 from zoolab.secrets import scrub
 from zoolab.show.markup import join, table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Bytes that are kept of what a program writes.
 MAX_OUTPUT = 1 << 20
@@ -69,7 +66,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """How a program stands each fault, a row each; without a fault it did well."""
+    """How a program stands each fault, a row each; without a fault it did well.
+
+    >>> wrong, failed = Attempt("nan", 0, False, True, 0.5), Attempt("http_500", 1, None, True, 0.5)
+    >>> Scorecard((wrong, failed)).counts
+    {'silently wrong': 1, 'failed': 1}
+    """
 
     rows: tuple[Attempt, ...]
 
@@ -78,14 +80,6 @@ class Scorecard:
         """How many rows have each result; only those that some row has."""
         counted = Counter(row.result for row in self.rows)
         return {result: counted[result] for result in RESULTS if counted[result]}
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row for each fault: fault result exit_code (none: no end in time) seconds said."""
-        import pandas as pd
-
-        names = ["fault", "result", "exit_code", "seconds", "said"]
-        rows = [[getattr(row, name) for name in names] for row in self.rows]
-        return pd.DataFrame(rows, columns=names).astype({"exit_code": "Int64"})
 
     def _counted(self) -> list[list[str]]:
         most = max(self.counts.values(), default=1)
@@ -115,29 +109,6 @@ class Scorecard:
 def _in_columns(rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
-def score(attempt: Callable[[str | None], Attempt], faults: Iterable[str] = TRAFFIC_FAULTS) -> Scorecard:
-    """Make one attempt without a fault, then one with each fault.
-
-    Raises:
-        InvalidInput: There is no such fault; or the program does not do well without one.
-
-    >>> ends = {None: (0, True), "http_500": (1, None), "nan": (0, False), "prose": (0, True)}
-    >>> card = score(lambda fault: Attempt(fault, *ends[fault], True, 0.5), ["http_500", "nan", "prose"])
-    >>> card.counts
-    {'recovered': 1, 'silently wrong': 1, 'failed': 1}
-    """
-    wanted = traffic_plan(faults).rates
-    plain = attempt(None)
-    if plain.exit_code != 0 or plain.right is False:
-        why = plain.ended + (", but the check fails" if plain.exit_code == 0 else "")
-        last = f" ({visible(one_line(plain.said, 200))})" if plain.said else ""
-        raise InvalidInput(
-            f"the program does not do well even without a fault: {why}{last}",
-            advice="make it pass without faults first",
-        )
-    return Scorecard(tuple(attempt(name) for name in wanted))
 
 
 def stress(
@@ -176,8 +147,8 @@ def stress(
 
     def attempt(fault: str | None) -> Attempt:
         with TemporaryDirectory() as folder:
-            wanted = [fault] if fault else []
-            with watch(to, folder=folder, faults=wanted, seed=seed, times=times) as seen:
+            broken = [fault] if fault else []
+            with watch(to, folder=folder, faults=broken, seed=seed, times=times) as seen:
                 began = perf_counter()
                 exit_code, stdout, stderr = run_bounded(command, seconds, seen.environment)
                 took = perf_counter() - began
@@ -190,7 +161,15 @@ def stress(
         told(made)
         return made
 
-    return score(attempt, faults)
+    wanted, plain = traffic_plan(faults).rates, attempt(None)
+    if plain.exit_code != 0 or plain.right is False:
+        why = plain.ended + (", but the check fails" if plain.exit_code == 0 else "")
+        last = f" ({visible(one_line(plain.said, 200))})" if plain.said else ""
+        raise InvalidInput(
+            f"the program does not do well even without a fault: {why}{last}",
+            advice="make it pass without faults first",
+        )
+    return Scorecard(tuple(attempt(name) for name in wanted))
 
 
 def run_bounded(
@@ -202,17 +181,10 @@ def run_bounded(
     Raises `InvalidInput` if it cannot be started.
     """
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
-    variables = {**os.environ, **environment}
     with TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
-        try:
-            program = subprocess.Popen(
-                [*command], stdin=given, env=variables, start_new_session=True, **pipes
-            )
-        except (OSError, ValueError, IndexError) as error:
-            what = f"cannot start {excerpt(' '.join(command[:1]))}: {getattr(error, 'strerror', '') or error}"
-            raise InvalidInput(what, advice="name a program and its arguments") from None
+        program = start_program(command, environment, stdin=given, start_new_session=True, **pipes)
     stdout, stderr = bytearray(), bytearray()
     kept = (program.stdout, stdout, slice(MAX_OUTPUT, None)), (program.stderr, stderr, slice(-MAX_OUTPUT))
     readers = [Thread(target=_read, args=each, daemon=True) for each in kept]

@@ -131,7 +131,11 @@ def watch(
     if replay is not None and to is not None and not live:
         raise InvalidInput("both to= and replay= are given", advice="add live=True: to= answers the rest")
     recorded = None if replay is None else _Recorded(Path(replay), edit)
-    place = None if folder is None else _empty_folder(Path(folder))
+    place = None if folder is None else Path(folder)
+    if place is not None:
+        place.mkdir(parents=True, exist_ok=True)
+        if any(place.iterdir()):
+            raise InvalidInput(f"{place} is not empty", expected="a folder that is new or empty")
 
     def model_of(live: Model | None) -> Model:
         """Who answers, if `live` is what a request may reach."""
@@ -170,10 +174,3 @@ def traffic_plan(
             what = f"the fault {name} is one of tools, and tools run in the program"
             raise InvalidInput(what, expected="some of " + ", ".join(TRAFFIC_FAULTS))
     return plan
-
-
-def _empty_folder(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    if next(folder.iterdir(), None) is not None:
-        raise InvalidInput(f"{folder} is not empty", expected="a folder that is new or empty")
-    return folder

@@ -1,4 +1,4 @@
-"""The records that travel through a walk, one for each door.
+"""The records that travel through a walk, one for each door; and the limits of a walk.
 
     define     ToolRegistry   the tools that the model may choose from
     request    Request        what is sent
@@ -23,8 +23,8 @@ from zoolab.errors import CallError, Fault, InvalidInput, ModelError, Problem
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
-from zoolab.records.limits import Limits
 from zoolab.records.messages import Message, Messages
+from zoolab.tokens import Price, is_number
 from zoolab.tools import Context, Tool, ToolRegistry
 
 __all__ = ["KINDS", "Context", "Decision", "Failure", "Fault", "Kind", "Limits", "Message", "Messages"]
@@ -39,6 +39,9 @@ KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execut
 _set = object.__setattr__
 _CHOICES = ("once", "session", "always", "deny", "pending")
 _NO_SETTINGS: Mapping[str, Any] = read_only({})
+RESULT_BYTES = 16 * 1024
+#: Requests that a walk and the walks inside it may make together, for each of its turns.
+REQUESTS_A_TURN = 16
 #: Words of other systems, and what zoolab calls the same. They are refused, so that nothing is rewritten.
 SYNONYMS: Mapping[str, str] = {"any": "required", "remember": "always"}
 
@@ -459,3 +462,79 @@ class Model(Protocol):
     """
 
     def __call__(self, request: Request, /) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a walk, and of the walks that its tools start: these share what is left to it.
+
+    Args:
+        turns: Requests to the model.
+        calls_per_turn: Calls of one reply that are run; the others are answered with an error.
+        retries: Turns in which calls of one tool may fail validation; several in one reply count once, and
+            unknown names share one budget.
+        seconds: Time for the whole walk, with the walks inside it; None for no limit.
+        repeats: The same call with the same result, in a row, ends the walk; None for no limit.
+        depth: Levels of walks inside this one: 1 allows sub-agents without sub-agents of their own,
+            0 allows none.
+        tokens: Tokens sent and received, with those of the walks inside it; None for no limit. The
+            last reply may go over, because its tokens are known only when it is there.
+        cost: Money, with that of the walks inside it; needs `prices`. None for no limit.
+        prices: What models cost, by name: `{"gpt-x": Price(input=2.5, output=10.0)}`.
+        result_bytes: The longest result that is sent to the model; what is longer is cut.
+        requests: Requests of this walk and of the walks inside it together; by default 16 for each turn.
+
+    >>> Limits(turns=0)
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: Limits(turns=0); expected a whole number of at least 1
+    """
+
+    turns: int = 5
+    calls_per_turn: int = 15
+    retries: int = 2
+    seconds: float | None = None
+    repeats: int | None = None
+    depth: int = 3
+    tokens: int | None = None
+    cost: float | None = None
+    prices: Mapping[str, Price] | None = None
+    result_bytes: int = RESULT_BYTES
+    requests: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, (least, optional) in _WHOLE.items():
+            value = getattr(self, name)
+            missing = optional and value is None
+            if not missing and not (hasattr(value, "__index__") and is_number(value, least)):
+                raise _refused(name, value, f"a whole number of at least {least}", optional)
+        for name in ("seconds", "cost"):
+            value = getattr(self, name)
+            if value is not None and not (is_number(value, 0) and value > 0):
+                raise _refused(name, value, "a number above 0", optional=True)
+        named = self.prices.items() if isinstance(self.prices, Mapping) else [(None, self.prices)]
+        priced = all(isinstance(name, str) and isinstance(price, Price) for name, price in named)
+        if self.prices is not None and not priced:
+            raise _refused("prices", self.prices, "a dict of Price by model", optional=True)
+        if self.cost is not None and not self.prices:
+            raise InvalidInput(
+                f"Limits(cost={self.cost}) needs prices",
+                advice='give prices={"name of the model": Price(input=2.5, output=10.0)}',
+            )
+
+
+#: The least of each whole number, and whether None stands for no limit.
+_WHOLE: Mapping[str, tuple[int, bool]] = {
+    "turns": (1, False),
+    "calls_per_turn": (1, False),
+    "retries": (0, False),
+    "repeats": (2, True),
+    "depth": (0, False),
+    "tokens": (1, True),
+    "result_bytes": (1, False),
+    "requests": (1, True),
+}
+
+
+def _refused(name: str, value: object, expected: str, optional: bool) -> InvalidInput:
+    allowed = f"{expected}, or None for no limit" if optional else expected
+    return InvalidInput(f"Limits({name}={excerpt(value)})", expected=allowed)

@@ -4,8 +4,7 @@ Both repairs end at a guard. The strict one is `keeps_intent`: the broken text m
 the proposal. Quotes, commas, comments and closing brackets may differ; words, numbers, their order and
 their nesting may not, and no text is completed. A proposal is validated again in full by the loop.
 
-wrapping.py   what stands around an object: fences, quotes, talk
-reading.py    the one value that a badly written text can stand for
+reading.py    the one value that a badly written text can stand for, without the fences and the talk around it
 guards.py     what a repair may change, and whether a proposal keeps to it
 repairs.py    the repair by rules and the repair by a model
 """
@@ -13,7 +12,7 @@ repairs.py    the repair by rules and the repair by a model
 from __future__ import annotations
 
 from zoolab.repair.guards import keeps_intent
+from zoolab.repair.reading import MAX_CHARS
 from zoolab.repair.repairs import LLMRepair, RepairReport, RuleRepair
-from zoolab.repair.wrapping import MAX_CHARS
 
 __all__ = ["MAX_CHARS", "LLMRepair", "RepairReport", "RuleRepair", "keeps_intent"]

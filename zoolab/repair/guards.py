@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from zoolab.errors import InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
-from zoolab.repair.reading import read, read_word
-from zoolab.repair.wrapping import Refused, unwrapped
+from zoolab.repair.reading import Refused, read, read_word, unwrapped
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 
 #: What a repair may change. strict: no value, and nothing is completed; words: JSON's own marks, but no word
@@ -99,7 +98,6 @@ def _checker(schema: str) -> SchemaChecker:
 
 
 def _leaves(value: Any, schema: Any) -> Iterator[tuple[Any, Schema]]:
-    """Keys and plain values in order, values with their schemas."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield key, None
@@ -118,7 +116,6 @@ def _inner(schema: Any, key: str | None = None) -> Any:
 
 
 def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[int]:
-    """Where the words end that a key or a value stands for."""
     if isinstance(leaf, str):
         for written in (leaf, encode(leaf), json.dumps(leaf)):  # `\n` may be written as such, or as an escape
             own = _WORD.findall(written)

@@ -12,8 +12,7 @@ from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Model, Request
 from zoolab.repair.guards import Guard, Schema, check, fits, fitted, one_object, read_all
-from zoolab.repair.reading import MAX_WORK
-from zoolab.repair.wrapping import Refused, check_size, unwrapped
+from zoolab.repair.reading import MAX_WORK, Refused, check_size, unwrapped
 
 _MARKS = '{}[]":,'
 #: A word may begin or end in a place where a mark is missing; within a word none is.
@@ -32,8 +31,6 @@ class RepairReport:
 
 
 class _Repair:
-    """What ends at a guard, and reports."""
-
     _reason = ""
 
     def __init__(self, guard: Guard = "strict") -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from collections.abc import Awaitable
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.errors import ExecutionFailed
 from zoolab.running.interrupts import CANCEL_GRACE, IN_TURN, Done
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
 
 
 class Awaited(Done):

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
 #: Seconds after which a second Ctrl-C is not held back any more, in case that something hangs.
 PATIENCE = 2.0
+#: Seconds after which a wait begins anew: Ctrl-C does not end a wait if it comes just before it begins.
+ANEW = 1.0
 #: Seconds that an `async def` tool has to be cancelled, before it counts as running on.
 CANCEL_GRACE = 0.2
 #: Whether all work is done in the caller's turn, because no thread can be started. So it is in a browser.
 IN_TURN: ContextVar[bool] = ContextVar("IN_TURN", default=sys.platform == "emscripten")
+#: The CPU seconds of this thread; in a browser the one thread is the process.
+cpu_time: Callable[[], float] = getattr(time, "thread_time", time.process_time)
 
 _T = TypeVar("_T")
 
@@ -152,6 +156,17 @@ class Done:
         except BaseException as error:
             self.settle(None, error)
 
+    def run_in_thread(self, call: Callable[[], Any], context: Context | None = None) -> bool:
+        """Run in a thread, in a copy of the caller's context; False if there can be no more threads."""
+        run = (context or copy_context()).run
+        if IN_TURN.get():
+            return False
+        try:
+            threading.Thread(target=run, args=(self.run, call), daemon=True).start()
+        except RuntimeError:  # the system has no more of them
+            return False
+        return True
+
     def wake(self) -> None:
         """Let the one who waits go on."""
         with suppress(RuntimeError):  # nobody waits any more
@@ -162,7 +177,9 @@ class Done:
         seconds = -1.0 if timeout is None else min(max(timeout, 0.0), threading.TIMEOUT_MAX)
         bridge = BRIDGE.get()
         if bridge is None:
-            interruptible(self._lock.acquire, True, seconds)
+            left = float("inf") if timeout is None else max(timeout, 0.0)
+            while not interruptible(self._lock.acquire, True, min(left, ANEW)) and left > ANEW:
+                left -= ANEW
             return
         bridge.waiting.add(self)
         try:

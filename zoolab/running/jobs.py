@@ -29,7 +29,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
-from zoolab.running.interrupts import IN_TURN, interruptible
+from zoolab.running.interrupts import ANEW, IN_TURN, interruptible
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Workers:
     @property
     def shares_memory(self) -> bool:
         """Whether the workers are threads of this process."""
-        return type(self._executor) in (_Threads, ThreadPoolExecutor)
+        return type(self._executor) in (Threads, ThreadPoolExecutor)
 
     @property
     def window(self) -> int:
@@ -119,7 +119,7 @@ class Workers:
         self._executor.shutdown(wait=bool(processes) or not now, cancel_futures=True)
 
 
-class _Threads(Executor):
+class Threads(Executor):
     """Threads that do not keep the process from ending, unlike those of `ThreadPoolExecutor`.
 
     Without threads, as in a browser, work is done when it is submitted.
@@ -227,7 +227,10 @@ class Jobs(Generic[Item, Result]):
                 if not self._under_way:
                     return
                 # The C queue, unlike the locks in Python, stays whole if Ctrl-C comes inside it.
-                future = interruptible(self._finished.get)
+                try:
+                    future = interruptible(self._finished.get, True, ANEW)
+                except Empty:
+                    continue
                 yield from self._take(future, self._under_way.pop(future))
         finally:
             left = [batch for future, batch in self._under_way.items() if not future.cancel()]
@@ -350,7 +353,6 @@ def signal_group(pid: int, *, gently: bool = False) -> None:
 
 
 def _processors() -> int:
-    """How many processors this process may use."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return allowed or 1
 
@@ -358,7 +360,7 @@ def _processors() -> int:
 def _maker(given: Any, count: int | None, preload: Sequence[str]) -> tuple[Callable[[], Executor], bool]:
     """What makes the executor, and whether it is ours to shut down."""
     if given is None or given == "threads":
-        return partial(_Threads, count or min(32, _processors() + 4)), True
+        return partial(Threads, count or min(32, _processors() + 4)), True
     if given == "processes" and IN_TURN.get():
         raise InvalidInput("no process can be started here", advice="leave out the executor")
     if given == "processes":

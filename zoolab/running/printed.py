@@ -16,14 +16,12 @@ class Printed:
     __slots__ = ("_parts", "_size", "_token")
 
     def __init__(self) -> None:
-        self._parts: list[str] | None = None
+        self._parts: list[str] = []
         self._size = 0
         self._token: Token[Printed | None] = _here.set(self)
 
     def add(self, text: str) -> None:
         """Keep a text, as long as there is room."""
-        if self._parts is None:
-            self._parts = []
         if self._size <= MAX_PRINTED:
             self._parts.append(text[: MAX_PRINTED + 1])
         self._size += len(text)
@@ -31,8 +29,6 @@ class Printed:
     def text(self) -> str:
         """What was printed, at most `MAX_PRINTED` characters and a notice; nothing is kept from here on."""
         _here.reset(self._token)
-        if self._parts is None:
-            return ""
         text = "".join(self._parts)
         if self._size <= MAX_PRINTED:
             return text
@@ -67,8 +63,6 @@ class Stage:
 
 
 class _Tee:
-    """Shows what is written, and keeps it for the tool that wrote it."""
-
     def __init__(self, beyond: TextIO) -> None:
         self.beyond = beyond
 

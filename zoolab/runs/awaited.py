@@ -6,6 +6,7 @@ the calls that are pending are answered, and the trace is whole before `Cancelle
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import threading
 from collections import deque
@@ -13,18 +14,13 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions, passes_on
+from zoolab.records import Model, Record, Step
 from zoolab.running.interrupts import BRIDGE, Bridge
-from zoolab.runs import RunOptions, run
-
-if TYPE_CHECKING:
-    import asyncio
-
-    from zoolab.records import Model, Record, Step
-    from zoolab.runs import Trace
+from zoolab.runs import RunOptions, Trace, run
 
 
 @passes_on(run)
@@ -68,7 +64,7 @@ def awalk(
     return AsyncWalk(trace.follow(steps))
 
 
-class AsyncWalk(AsyncIterator["Step"]):
+class AsyncWalk(AsyncIterator[Step]):
     """The steps of one conversation, awaited one at a time; see `Walk`."""
 
     def __init__(self, steps: Any) -> None:
@@ -97,8 +93,6 @@ class _Thread:
     """Runs the parts of one walk in threads, one after another, in the context of whoever began it."""
 
     def __init__(self) -> None:
-        import asyncio  # late, because most walks are not awaited
-
         self._loop = asyncio.get_running_loop()
         self._bridge = Bridge(self._loop)
         self._context = contextvars.copy_context()
@@ -106,8 +100,6 @@ class _Thread:
 
     async def call(self, function: Callable[[], Any], finish: Callable[[], object] | None = None) -> Any:
         """What the function returns. When the task is cancelled, `finish` ends the interrupted walk."""
-        import asyncio
-
         ended = self._start(function)
         try:
             value, error = await asyncio.shield(ended)
@@ -122,8 +114,6 @@ class _Thread:
         return value
 
     def _start(self, function: Callable[[], Any]) -> asyncio.Future[tuple[Any, BaseException | None]]:
-        import asyncio
-
         ended: Future[tuple[Any, BaseException | None]] = Future()
 
         def work() -> None:
@@ -139,8 +129,6 @@ class _Thread:
 
 async def _whatever_comes(ended: asyncio.Future[Any]) -> Any:
     """The end of an interrupted part, which is near; a second cancellation does not keep us from it."""
-    import asyncio
-
     while not ended.done():
         with suppress(asyncio.CancelledError):
             await asyncio.shield(ended)

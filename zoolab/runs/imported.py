@@ -44,7 +44,6 @@ def read_conversations(path: str | Path) -> list[Trace]:
 
 
 def _content(path: Path) -> Any:
-    """The JSON of a file."""
     if path.suffix == ".eval":  # an archive, compressed in a way that Python reads from 3.14 on
         advice = f"inspect log convert {path.name} --to json --output-dir FOLDER"
         raise InvalidInput(f"{path.name} is not JSON", expected="a log of Inspect AI as JSON", advice=advice)
@@ -74,7 +73,6 @@ def _conversations(content: Any) -> Iterator[tuple[Request, dict[str, Any]]]:
 
 
 def _of_request(body: dict[str, Any]) -> Request:
-    """The body of a request, in the first form that can be it."""
     named = next((api for key, api in _API.items() if key in body), None)
     anthropic = "max_tokens" in body and any("input_schema" in tool for tool in body.get("tools", ()))
     wire = FORMATS[named or ("anthropic" if anthropic or "system" in body else "openai")]
@@ -103,7 +101,9 @@ def _of_spans(resources: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Request,
     longest: dict[str, tuple[list[Message], dict[str, Any], list[dict[str, Any]]]] = {}
     for resource in resources:
         for span in (span for scope in resource.get("scopeSpans", ()) for span in scope.get("spans", ())):
-            told = {each["key"]: _value(each["value"]) for each in span.get("attributes", ())}
+            # A value of OTLP/JSON is an object with its type as the key.
+            known_as = ((each["key"], [*each["value"].values()]) for each in span.get("attributes", ()))
+            told = {key: values[0] if values else None for key, values in known_as}
             if "gen_ai.input.messages" not in told:
                 continue
             name = str(told.get("gen_ai.conversation.id") or span.get("traceId"))
@@ -122,7 +122,6 @@ def _of_spans(resources: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Request,
 
 
 def _of_parts(message: Mapping[str, Any]) -> Iterator[Message]:
-    """A message of the conventions: one, or one for each result that it holds."""
     texts, calls = [], []
     for part in message.get("parts", ()):
         match part.get("type"):
@@ -144,15 +143,9 @@ def _call(number: Any, name: Any, arguments: Any) -> dict[str, Any]:
 
 
 def _text_of(content: Any) -> str:
-    """A text, the texts of a list of parts, or anything else as JSON."""
     if isinstance(content, list) and all(isinstance(part, Mapping) for part in content):
         return "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
     return content if isinstance(content, str) else "" if content is None else encode(content)
-
-
-def _value(told: Mapping[str, Any]) -> Any:
-    """A value of OTLP/JSON, which is an object with its type as the key."""
-    return next(iter(told.values()), None)
 
 
 def _list(text: Any) -> list[Any]:

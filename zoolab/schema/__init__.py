@@ -1,10 +1,10 @@
 """JSON Schema: made from Python's type hints, and checked within bounds.
 
-hints.py        type hints and `Field(...)` become a schema; fragments.py: its parts
+hints.py        type hints and `Field(...)` become a schema
 strict.py       schemas within OpenAI's strict mode
 functions.py    what a function says of itself, and its arguments made of JSON
 checker.py      does a value meet a schema, and what is wrong, in words; a quick yes for the plainest
                 schemas, and by jsonschema-rs for sweeps
 drafts.py       the drafts of JSON Schema, within bounds, with their regular expressions
-formats.py      a tool as each API expects it, and schemas as Gemini writes them
+formats.py      the parts of a schema, and a tool as each API expects it
 """

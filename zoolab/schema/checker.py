@@ -7,7 +7,6 @@ an `InvalidSchema` when the schema is compiled, or in a problem when a value is 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -15,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import InvalidSchema, Problem, needs
 from zoolab.files import read_table
-from zoolab.jsontext import MAX_DEPTH, encode, excerpt, pointer_to
+from zoolab.jsontext import MAX_DEPTH, encode, encode_strict, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.schema.drafts import LATEST, TooMuchWork, bounded, check_against_metaschema, compiled, draft_of
-from zoolab.schema.fragments import subschemas
+from zoolab.schema.formats import subschemas
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -53,8 +52,7 @@ def check_schema_bounds(schema: Any) -> None:
             advice="copy the referenced schema into $defs, because zoolab never fetches schemas",
         )
     try:
-        text = encode(schema)
-        text = json.dumps(schema, allow_nan=False) if "NaN" in text or "Infinity" in text else text
+        text = encode_strict(schema)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidSchema(
             f"a schema is not JSON: {error}", expected="dicts, lists, texts and numbers"
@@ -136,7 +134,6 @@ def _survey(node: Any, depth: int, draft: str, references: list[str], identifier
 
 
 def _problems(errors: Iterable[ValidationError]) -> tuple[Problem, ...]:
-    """The first errors of jsonschema as problems, each once; several for an error that names several."""
     found: dict[Problem, None] = {}
     for error in errors:
         pointer = pointer_to(error.absolute_path)
@@ -248,7 +245,6 @@ def _plain_types(schema: Any) -> tuple[type, ...] | None:
 
 
 def _is_plain(schema: Mapping[str, Any], known: set[str]) -> bool:
-    """Whether it has these keywords only, and annotations of the right types."""
     texts = (schema.get("title", ""), schema.get("description", ""))
     examples = schema.get("examples", [])
     return (

@@ -6,18 +6,16 @@ A schema is judged by the draft that its `$schema` names, and by 2020-12 if it n
 from __future__ import annotations
 
 import re
-import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.errors import InvalidSchema
 from zoolab.files import read_table
 from zoolab.jsontext import canonical, encode, excerpt, pointer_to
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+from zoolab.running.interrupts import cpu_time
 
 _TABLE = read_table("zoolab.schema", "drafts.toml")
 _OUTSIDE: dict[str, str] = _TABLE["outside"]
@@ -85,13 +83,11 @@ class TooMuchWork(Exception):
     """A check that takes more seconds than it may."""
 
 
-# In a browser the one thread is the process.
-_cpu_time = getattr(time, "thread_time", time.process_time)
 _ends: ContextVar[float] = ContextVar("zoolab_schema_ends")
 
 
 def _seconds_left() -> float:
-    left = _ends.get() - _cpu_time()
+    left = _ends.get() - cpu_time()
     if left <= 0:
         raise TooMuchWork
     return left
@@ -100,7 +96,7 @@ def _seconds_left() -> float:
 @contextmanager
 def bounded(chars: int = 0) -> Iterator[None]:
     """Ends a check with `TooMuchWork` if it takes too long for a value of `chars` characters as JSON."""
-    token = _ends.set(_cpu_time() + MAX_SECONDS + chars * SECONDS_PER_CHAR)
+    token = _ends.set(cpu_time() + MAX_SECONDS + chars * SECONDS_PER_CHAR)
     try:
         yield
     finally:

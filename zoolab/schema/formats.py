@@ -1,18 +1,78 @@
-"""A tool as each API expects it: the same name, description and schema under other names.
+"""The parts of a JSON Schema, and a tool as each API expects it: the same under other names.
 
-Each function takes what OpenAI calls a tool's `function`. `Tool.schema` and the formats of `zoolab.wire`
-call the same ones.
+Each function of `TOOL_FORMATS` takes what OpenAI calls a tool's `function`. `Tool.schema` and the formats of
+`zoolab.wire` call the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from types import MappingProxyType, NoneType
 from typing import Any
 
-from zoolab.errors import InvalidSchema
-from zoolab.jsontext import MAX_DEPTH
-from zoolab.schema.fragments import LISTS, MAPS, SINGLE
+Schema = dict[str, Any]
+#: In place of a default: there is none.
+REQUIRED: Any = inspect.Parameter.empty
+
+
+def object_schema(properties: Schema, required: list[str]) -> Schema:
+    """An object with these properties and no others."""
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def with_default(schema: Schema, default: Any) -> Schema:
+    """The schema with its default, if there is one, it is JSON and the schema allows it."""
+    if isinstance(default, Enum):
+        default = default.value
+    if default is REQUIRED or (default is None and not allows_null(schema)):
+        return schema
+    if type(default) not in (str, int, bool, NoneType):
+        try:
+            default = json.loads(json.dumps(default, allow_nan=False))
+        except (TypeError, ValueError, RecursionError):
+            return schema
+    return {**schema, "default": default}
+
+
+def allows_null(schema: Schema, definitions: Mapping[str, Schema] | None = None) -> bool:
+    """Whether a schema takes null; what an unknown reference points to does not."""
+    if "$ref" in schema:
+        target = resolved(schema, definitions or {})
+        return bool(target) and allows_null(target, definitions)
+    choices = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
+    if choices:
+        return any(allows_null(choice, definitions) for choice in choices)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [None])
+    kinds = schema.get("type", "null")
+    return None in values and "null" in ([kinds] if isinstance(kinds, str) else kinds)
+
+
+def resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """What a reference to a definition points to; any other schema as it is."""
+    return definitions.get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema
+
+
+MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+SINGLE = (
+    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+
+
+def subschemas(schema: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The schemas directly within a schema, each with its path; data such as defaults is left out."""
+    for keyword, value in schema.items() if isinstance(schema, Mapping) else ():
+        if keyword in MAPS and isinstance(value, Mapping):
+            yield from (((keyword, name), child) for name, child in value.items())
+        elif keyword in LISTS and isinstance(value, list):
+            yield from (((keyword, index), child) for index, child in enumerate(value))
+        elif keyword in SINGLE:
+            yield (keyword,), value
+
 
 Function = Mapping[str, Any]
 
@@ -45,10 +105,6 @@ def _gemini(function: Function) -> dict[str, Any]:
     return {"name": function["name"], **_without(function, "name", "parameters", "strict"), **described}
 
 
-def _ollama(function: Function) -> dict[str, Any]:
-    return _openai(_without(function, "strict"))
-
-
 def _mcp(function: Function) -> dict[str, Any]:
     others = _without(function, "parameters", "strict")
     return {**others, "inputSchema": function.get("parameters", dict(NO_PARAMETERS))}
@@ -65,35 +121,7 @@ TOOL_FORMATS: Mapping[str, Callable[[Function], dict[str, Any]]] = MappingProxyT
         "responses": _responses,
         "anthropic": _anthropic,
         "gemini": _gemini,
-        "ollama": _ollama,
+        "ollama": lambda function: _openai(_without(function, "strict")),
         "mcp": _mcp,
     }
 )
-
-
-_TYPES = frozenset(("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"))
-
-
-def from_openapi(schema: Any, depth: int = 0) -> Any:
-    """A schema in OpenAPI's words as JSON Schema; `depth` is how deep it stands in another.
-
-    >>> from_openapi({"type": "OBJECT", "properties": {"type": {"type": "STRING", "nullable": True}}})
-    {'type': 'object', 'properties': {'type': {'type': ['string', 'null']}}}
-    """
-    if depth > MAX_DEPTH:
-        raise InvalidSchema("a schema is nested too deeply", expected=f"at most {MAX_DEPTH} levels")
-    if not isinstance(schema, dict):
-        return schema
-    made: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "type" and isinstance(value, str) and value in _TYPES:
-            made[key] = value.lower()
-        elif key in MAPS and isinstance(value, dict):
-            made[key] = {name: from_openapi(inner, depth + 1) for name, inner in value.items()}
-        elif key in LISTS and isinstance(value, list):
-            made[key] = [from_openapi(inner, depth + 1) for inner in value]
-        elif key != "nullable":
-            made[key] = from_openapi(value, depth + 1) if key in SINGLE else value
-    if schema.get("nullable") is True and isinstance(made.get("type"), str):
-        made["type"] = [made["type"], "null"]
-    return made

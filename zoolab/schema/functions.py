@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 from zoolab.errors import InvalidArguments, InvalidToolSignature, Problem
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
-from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
+from zoolab.schema.formats import REQUIRED, Schema, object_schema, with_default
 from zoolab.schema.hints import Describer, ReadField, read_field, type_hints
 from zoolab.schema.strict import without_nulls
 
@@ -168,7 +168,6 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
 
 
 def _defaults_of(function: Any, label: str) -> dict[str, Any]:
-    """The names of the parameters, with their defaults or `REQUIRED`."""
     try:
         parameters = dict(inspect.signature(function).parameters)
     except ValueError:
@@ -198,7 +197,6 @@ def target_of(function: Any) -> Any:
 
 
 def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """The description, and what a docstring (without its indentation) says of each parameter."""
     section = _SECTION.search(text)
     if section is None:
         return _unwrapped(text), {}
@@ -230,16 +228,11 @@ def _shown_names(
 ) -> dict[str, str]:
     """The names that the model gives: those of `param_names`, else the aliases of the fields."""
     shown = [parameters[name].alias or name for name in parameters] if param_names is None else [*param_names]
-    if param_names is not None and (len(shown) != len(parameters) or len(set(shown)) != len(shown)):
+    if len(shown) != len(parameters) or len(set(shown)) != len(shown):
         raise InvalidToolSignature(
             f"{label} takes {len(parameters)} parameters ({', '.join(parameters)}), "
-            f"but param_names has {len(shown)} ({', '.join(shown)})",
-            expected="one unique name for each parameter",
-        )
-    if len(set(shown)) != len(shown):
-        raise InvalidToolSignature(
-            f"{label}: two parameters have the same name: {', '.join(shown)}",
-            expected="a unique alias for each",
+            f"but the model would give {len(shown)} names ({', '.join(shown)})",
+            expected="one unique name for each parameter, in param_names or as an alias",
         )
     return dict(zip(parameters, shown, strict=True))
 

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard, cast
 
 from zoolab.errors import InvalidToolSignature
-from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
+from zoolab.schema.formats import REQUIRED, Schema, object_schema, with_default
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -89,7 +89,6 @@ def read_field(hint: Any, default: Any, where: str) -> ReadField:
 
 
 def _field_keywords(field: FieldInfo, schema: Schema) -> Schema:
-    """The schema with the title, the examples and the further keywords of a field."""
     said = {name: value for name in _KEYWORDS if (value := getattr(field, name)) is not None}
     if "deprecated" in said:
         said["deprecated"] = bool(said["deprecated"])
@@ -229,9 +228,6 @@ class Describer:
             required += [read.alias or name] if demanded and read.required else []
         return object_schema(properties, required)
 
-    def _anything(self, _args: tuple[Any, ...]) -> Schema:
-        return {}
-
     def _annotated(self, args: tuple[Any, ...]) -> Schema:
         hint, *notes = args
         fields = [note for note in notes if _is_field(note)]
@@ -334,8 +330,7 @@ class Describer:
         )
 
     _KINDS: ClassVar[dict[Any, Callable[[Describer, tuple[Any, ...]], Schema]]] = {
-        Any: _anything,
-        object: _anything,
+        **dict.fromkeys((Any, object), lambda _self, _args: {}),
         typing.Annotated: _annotated,
         typing.Literal: _choice,
         typing.Union: _union,

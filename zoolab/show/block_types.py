@@ -52,7 +52,6 @@ class Room:
         return shown if len(shown) == len(text) else shown + "…"
 
     def _fitting(self, text: str) -> str:
-        """As much of a text as there is room for, in a form that can be shown and sent."""
         shown = visible(text)
         if _size(shown) > self.left:
             shown = visible(text[: max(0, self.left) // 6])

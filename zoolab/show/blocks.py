@@ -84,7 +84,6 @@ def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
 
 
 def _define(room: Room, registry: ToolRegistry) -> list[Block]:
-    """The tools of a run: fields, findings and costs of each."""
     tools = list(registry)
     if not tools:
         return [room.note("info", "No tools: the model can only answer.")]
@@ -156,7 +155,6 @@ def _bare(annotation: Any) -> Any:
 def _field(
     room: Room, name: str, python: inspect.Parameter | None, schema: Any, required: bool
 ) -> dict[str, Any]:
-    """A parameter in Python and in the schema."""
     said = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
     annotation, default = (python.annotation, python.default) if python is not None else (_NONE, _NONE)
     return {
@@ -182,7 +180,6 @@ def _findings(room: Room, tools: Tool | list[Tool], said: set[Finding]) -> list[
 
 
 def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
-    """The payload: messages, tools, tool_choice, settings."""
     sent, known = request.prefix, moment.known
     reply = moment.reply
     tokens = Tokens.of(reply.usage if reply is not None else None).input
@@ -234,7 +231,6 @@ def _is_text(message: Any) -> bool:
 
 
 def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:
-    """The tools of a turn: offered to the model, chosen by it, or withheld from it, and why; the choice."""
     request, tools = moment.request, moment.tools
     sent = calls_of({"tool_calls": list(request.tools)}) if request is not None else []
     first = request.prefix[0] if request is not None and len(request.prefix) else {}
@@ -266,7 +262,6 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
 
 
 def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
-    """The raw arguments, how they came, and the tool beside those that were offered."""
     reply = moment.step.reply
     told = _faults_of_call(moment, room)
     told.append(room.code(f"arguments, {_as_they_came(moment)}", call.arguments))
@@ -295,7 +290,6 @@ def _faults_of_call(moment: Moment, room: Room) -> list[Block]:
 
 
 def _as_they_came(moment: Moment) -> str:
-    """Whether the model wrote the arguments of the call itself."""
     slot = moment.step.slot
     faults = (fault for fault in faults_in(moment.reply, slot) if fault.slot == slot)
     changed = any(fault.where.startswith("arguments") for fault in faults)
@@ -303,7 +297,6 @@ def _as_they_came(moment: Moment) -> str:
 
 
 def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
-    """What the model answered when it asked for no tool."""
     said, others = content_of(reply.message), other_fields(reply.message)
     told = _faults_of_call(moment, room)
     told.append(room.code("the answer", said) if said else room.note("warn", "The answer is empty."))
@@ -356,7 +349,6 @@ def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
 
 
 def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
-    """What was checked, in order; what a repair changed; what is wrong; the verdict."""
     repair, tool = verdict.repair, moment.tool
     first = repair.problems if repair is not None and repair.accepted else verdict.problems
     told = _faults_of_call(moment, room)
@@ -383,7 +375,6 @@ def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
 
 
 def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Problem, ...]) -> Block:
-    """The questions in order: the first that failed, and those that it never came to."""
     found = problems[0].code if problems else None
     if found is not None and found not in GATES:
         rows = [room.check("bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
@@ -427,7 +418,6 @@ def _repair(room: Room, repair: Repair, tool: Tool | None) -> list[Block]:
 
 
 def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
-    """The Python call, the time, and the value or the error."""
     error, call, tool = outcome.error, moment.call, moment.tool
     decision, asked = call.decision, call.asked
     if decision is not None:
@@ -466,7 +456,6 @@ def _python_call(moment: Moment, room: Room) -> Block:
 
 
 def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
-    """A permission that is asked, given or refused: for what, at what risk, touching what."""
     tool, call, recorded = moment.tool, moment.step.call, moment.call.asked or decision
     arguments = moment.call.arguments if recorded.arguments is None else dict(recorded.arguments)
     asked: Block = {
@@ -482,7 +471,6 @@ def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
 
 
 def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
-    """How a value became a tool message, and which call that answers."""
     cut = f"{size(result.data_bytes)} -> {size(result.sent_bytes)}"
     told = _value(moment, room)
     told.append(room.code("the text that the model gets", result.content))
@@ -519,7 +507,6 @@ def _value(moment: Moment, room: Room) -> list[Block]:
 
 
 def _flow(moment: Moment, room: Room, result: Result) -> Block:
-    """The call and the message that answers it, paired by the id."""
     messages, answer = moment.step.messages, len(moment.step.messages) - 1
     ends = [("answered", answer, result.message)]
     for index in range(answer, max(-1, answer - _FAR), -1):

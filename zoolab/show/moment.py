@@ -102,10 +102,8 @@ def kind_after(moment: Moment) -> Kind | None:
             return "validate" if step.appended else "tool_call"
         case Verdict() if step.call is None:  # of the final answer
             return None if step.record.ok else "request"
-        case Verdict() if more:
-            return "validate"
         case Verdict():
-            return "execute" if passed else "result"
+            return "validate" if more else "execute" if passed else "result"
         case Decision():
             return "execute"
         case Outcome():

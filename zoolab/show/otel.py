@@ -49,7 +49,6 @@ _MOST_STOPS = 16
 _MAX_SECONDS = 4_000_000_000
 
 _SETTINGS = read_table("zoolab.show", "otel.toml")
-_OF_THE_RUN = ("case_id", "variant", "seed", "expected_tool")
 # What came of a call: the verb of its span, and the step that the span stands for.
 _FATES = {
     "ran": ("execute_tool", "execute"),
@@ -133,8 +132,6 @@ class _Export:
 
 
 class _Walk:
-    """Writes the spans of one walk."""
-
     def __init__(self, export: _Export, trace: TraceLog, window: Window, depth: int = 0) -> None:
         self._export, self._trace, self._window, self._depth = export, trace, window, depth
         self._moments = moments_of(trace)
@@ -170,7 +167,7 @@ class _Walk:
             **self._of_faults(call.steps),
         }
         tool, window, outcome = as_name(call.call.name), self._window_of(call, turn), call.outcome
-        with self._export.span(verb, tool, window, attributes, parent, _error_of(call)) as span:
+        with self._export.span(verb, tool, window, attributes, parent, call.error) as span:
             if outcome is not None and outcome.trace is not None and self._depth < MAX_DEPTH:
                 within = window_within(window, outcome)
                 _Walk(self._export, outcome.trace, within, self._depth + 1).write(tool, span)
@@ -212,7 +209,6 @@ class _Walk:
             "zoolab.run_id": as_name(trace.run_id),
             "zoolab.outcome": as_name(trace.outcome),
             "zoolab.turns": len(turns),
-            **{f"zoolab.{name}": as_scalar(trace.meta.get(name)) for name in _OF_THE_RUN},
             **self._of_faults(range(turns[0].seq if turns else len(trace))),
         }
         if self._export.content:
@@ -282,29 +278,16 @@ class _Walk:
         return {"zoolab.fault.kind": as_text(", ".join(dict.fromkeys(each.name for each in faults))) or None}
 
 
-def _error_of(call: Call) -> Failure | None:
-    verdict, outcome, result = call.verdict, call.outcome, call.result
-    if verdict is not None and not verdict.ok:
-        problems = "; ".join(problem.message for problem in verdict.problems)
-        return Failure(verdict.error_code or "invalid_arguments", problems)
-    if outcome is not None and outcome.error is not None:
-        return outcome.error
-    return Failure(result.error_code, result.content) if result and result.error_code else None
-
-
 def _of_settings(settings: Mapping[str, Any]) -> Attributes:
     stop = settings.get("stop")
-    kinds: dict[str, type[int] | type[float]] = {"whole_numbers": int, "numbers": float}
-    numbers = [
-        (attribute, as_number(settings.get(name), kind))
-        for group, kind in kinds.items()
-        for name, attribute in _SETTINGS[group].items()
-    ]
     stops = stop[:_MOST_STOPS] if isinstance(stop, list) else [stop]
-    return {
-        **{attribute: number for attribute, number in numbers if number is not None},
-        "gen_ai.request.stop_sequences": [text for text in map(as_name, stops) if text] or None,
-    }
+    told: Attributes = {"gen_ai.request.stop_sequences": [*filter(None, map(as_name, stops))] or None}
+    for kind, group in ((int, "whole_numbers"), (float, "numbers")):
+        for name, attribute in _SETTINGS[group].items():
+            number: Any = settings.get(name)
+            if isinstance(number, (int, kind)) and not isinstance(number, bool) and abs(number) < 1 << 63:
+                told[attribute] = kind(number)
+    return told
 
 
 def _of_reply(reply: Reply) -> Attributes:
@@ -333,20 +316,6 @@ def as_name(value: object) -> str | None:
     return as_text(value, MAX_NAME) if isinstance(value, str) and value else None
 
 
-def as_number(value: object, kind: type[int] | type[float]) -> int | float | None:
-    """A number that fits 64 bits; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, kind)) or not abs(value) < 1 << 63:
-        return None
-    return kind(value)
-
-
-def as_scalar(value: object) -> str | int | float | bool | None:
-    """A truth value, a number or a name; None for anything else."""
-    if isinstance(value, bool):
-        return value
-    return as_number(value, type(value)) if isinstance(value, int | float) else as_name(value)
-
-
 def encode_messages(messages: Sequence[Message]) -> str:
     """The last of the messages in the conventions' form, as many as there is room for."""
     kept: list[str] = []
@@ -361,7 +330,6 @@ def encode_messages(messages: Sequence[Message]) -> str:
 
 
 def _encode_reply(reply: Reply | None) -> str | None:
-    """The message of a reply in the conventions' form, with the reason that it ended."""
     if reply is None:
         return None
     return encode([{**_in_parts(reply.message), "finish_reason": as_name(reply.finish_reason) or ""}])
@@ -381,7 +349,6 @@ def _in_parts(message: Message) -> dict[str, Any]:
 
 
 def _meant(raw: str) -> Any:
-    """The object that was meant as arguments, or what was written instead of one."""
     try:
         return parse_json(raw) if len(raw) <= MAX_TEXT else as_text(raw)
     except NotStrictJSON:

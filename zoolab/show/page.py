@@ -121,7 +121,6 @@ def _facts(trace: TraceLog) -> Html | None:
 
 
 def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
-    """The chosen steps by turn, with a note if some are left out."""
     by_turn = groupby(_cards(trace, most), lambda card: (card[0].step.turn, card[0].step.kind == "define"))
     for (turn, defines), items in by_turn:
         title = "Before the first turn" if defines else f"Turn {turn}"
@@ -135,7 +134,6 @@ def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
 
 
 def _cards(trace: TraceLog, most: int) -> Iterator[tuple[Moment, Html]]:
-    """The items of the list of steps."""
     previous, turns, room = -1, trace.turns, _MAX_CARDS
     for seq in _chosen(trace.steps, most):
         moment, gap = Moment(trace, seq, turns), None
@@ -208,7 +206,6 @@ def _lead(step: Step, limit: int) -> Html:
 
 
 def _chosen(steps: list[Step], most: int) -> list[int]:
-    """The numbers of the steps that are shown."""
     total, first, last = len(steps), most // 2, most // 4
     if total <= most:
         return list(range(total))
@@ -279,7 +276,6 @@ def render_message(row: dict[str, Any], name: str | None = None) -> Html:
 
 
 def _summary(content: Block) -> str:
-    """What a folded block is, in a line."""
     if content["b"] == "tools":
         states = [row["state"] for row in content["rows"]]
         kinds = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
@@ -301,7 +297,6 @@ def _caption(text: str) -> Html:
 
 
 def _rendered(content: Block) -> Html | None:
-    """A block in the form of its kind."""
     label, rows = content.get("label", ""), content.get("rows", [])
     match content["b"]:
         case "facts":
@@ -351,7 +346,6 @@ def _rendered(content: Block) -> Html | None:
 
 
 def _checks(label: str, rows: list[dict[str, Any]]) -> Html:
-    """The questions in one line each; of those that failed, a table of what was wrong."""
     asked = (
         tag("li", tag("span", _STATES[row["state"]], class_=f"check {row['state']}"), f" {row['text']}")
         for row in rows
@@ -370,7 +364,6 @@ def _checks(label: str, rows: list[dict[str, Any]]) -> Html:
 
 
 def _fields(label: str, rows: list[dict[str, Any]]) -> Html:
-    """The parameters of a tool."""
     title = _caption(tag("strong", code(label, 400)))
     if not rows:
         return join(title, note("It takes no arguments."))

@@ -29,14 +29,10 @@ def display_lines(trace: TraceLog) -> list[str]:
     """One line for people about each result: the tool, whether it worked, how long it took, its value."""
     lines = []
     for call in (call for turn in trace.turns for call in turn.calls.values() if call.result is not None):
-        outcome, verdict = call.outcome, call.verdict
-        if outcome is not None and outcome.error is None:
+        outcome, error = call.outcome, call.error
+        told = "" if error is None else f"{error.code}: {excerpt(error.message, 200)}"
+        if error is None and outcome is not None:
             told = f"ok in {outcome.duration_ms:.1f} ms: {excerpt(outcome.value, 200)}"
-        elif outcome is not None and outcome.error is not None:
-            told = f"{outcome.error.code}: {excerpt(outcome.error.message, 200)}"
-        else:
-            problems = verdict.problems if verdict is not None else ()
-            told = "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
         lines.append(visible(f"[{call.call.name}] {told}"))
     return lines
 
@@ -72,8 +68,6 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"{block['tool']}: risk {block['risk']}, {block['arguments']} {block['reason']}".rstrip()
         case "nested":
             yield f"{block['label']}: {block['steps']} steps, {block['outcome']}"
-        case _:
-            return
 
 
 MAX_BLOCK = 20_000

@@ -11,9 +11,10 @@ from typing import Any
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt, visible
-from zoolab.secrets import scrub, scrub_json
+from zoolab.jsontext.values import any_json
+from zoolab.secrets import scrub_json
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag
-from zoolab.show.wording import WORDS, as_text
+from zoolab.show.wording import WORDS
 from zoolab.trace.log import TraceLog
 from zoolab.wire import FORMATS, WireBody, WireWarning, translate, translate_reply
 
@@ -74,11 +75,7 @@ def _made(name: str, make: Callable[[Any, str], WireBody], what: Any) -> WireBod
 
 
 def _shown(body: dict[str, Any]) -> str:
-    try:
-        text = json.dumps(scrub_json(body), indent=2, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        text = scrub(as_text(body))
-    return clipped(text, MAX_BODY)
+    return clipped(json.dumps(scrub_json(any_json(body)), indent=2, ensure_ascii=False), MAX_BODY)
 
 
 def _column(title: str, parts: list[tuple[str, WireBody]]) -> Html:

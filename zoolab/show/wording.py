@@ -10,20 +10,16 @@ import math
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt, one_line
-from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.records import Decision, Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.schema.checker import schema_words
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown
-from zoolab.trace.summary import errors_of, tokens_used
-
-if TYPE_CHECKING:
-    from zoolab.records import Message
-    from zoolab.trace.log import TraceLog
-    from zoolab.trace.summary import MessagesDiff
+from zoolab.trace.log import TraceLog
+from zoolab.trace.summary import MessagesDiff, errors_of, tokens_used
 
 #: How the views call outcomes, steps, decisions and formats.
 WORDS = read_table("zoolab.show", "words.toml")

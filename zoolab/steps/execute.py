@@ -7,16 +7,14 @@ side, with their timeouts, is in `zoolab.loop.runner`.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.errors import ERROR_CODES, Recording, ToolTimeout, ZoolabError
 from zoolab.records import Failure, Fault, Outcome, ToolCall, Verdict
 from zoolab.running.printed import Printed
 from zoolab.tools import ToolReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAX_MESSAGE = 2_000
 #: The codes of Python's own exceptions, the more special ones first.

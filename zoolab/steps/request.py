@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, advice_on
-from zoolab.tools import ToolRegistry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from zoolab.tools import Tool
-
+from zoolab.tools import Tool, ToolRegistry
 
 TEXT_PROTOCOL = (
     "You can call these tools:\n{tools}\n\n"
@@ -42,7 +36,11 @@ def opening_messages(
     """
     opening = list(messages)
     first = str(opening[0].get("content")) if opening and opening[0].get("role") == "system" else ""
-    parts = (system, _described_in_text(text_tools, tool_choice))
+    lines = [
+        f"- {tool.name}: {tool.description} Parameters: {encode(tool.parameters)}" for tool in text_tools
+    ]
+    else_what = _ELSE.get(tool_choice, f"Begin with a call of {tool_choice}.")
+    parts = (system, TEXT_PROTOCOL.format(tools="\n".join(lines), else_what=else_what) if lines else "")
     instructions = "\n\n".join(part for part in parts if part and part not in first)
     if instructions:
         opening.insert(0, {"role": "system", "content": instructions})
@@ -51,13 +49,6 @@ def opening_messages(
     if not opening:
         raise InvalidInput("there is nothing to send", expected="a prompt or messages")
     return opening
-
-
-def _described_in_text(tools: Iterable[Tool], tool_choice: str) -> str:
-    """The tools and the way to call them, as a part of a system prompt; empty without tools."""
-    lines = [f"- {tool.name}: {tool.description} Parameters: {encode(tool.parameters)}" for tool in tools]
-    else_what = _ELSE.get(tool_choice, f"Begin with a call of {tool_choice}.")
-    return TEXT_PROTOCOL.format(tools="\n".join(lines), else_what=else_what) if lines else ""
 
 
 def deny_names(deny: object, tools: ToolRegistry) -> frozenset[str]:

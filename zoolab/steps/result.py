@@ -6,14 +6,13 @@ What JSON has no word for gets the form that `zoolab.jsontext.values` documents,
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import encode
 from zoolab.jsontext.readonly import MAX_BITS
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.records import Failure, Outcome, Result
-from zoolab.records.limits import RESULT_BYTES
+from zoolab.records import RESULT_BYTES, Failure, Outcome, Result
 
 Envelope = Literal["json", "plain"]
 
@@ -44,7 +43,8 @@ def make_result(
         result = _failure(outcome, outcome.error, call_id, envelope)
         return _marked(result, untrusted) if untrusted else result
     try:
-        json_text = _as_json(outcome.value)
+        is_short = type(outcome.value) is int and outcome.value.bit_length() <= MAX_BITS
+        json_text = str(outcome.value) if is_short else encode(to_json_value(outcome.value))
     except NotJSON as error:
         message = f"the tool returned a value that is not JSON: {error}"
         return _failure(outcome, Failure("execution_failed", message), call_id, envelope)
@@ -58,12 +58,6 @@ def make_result(
         text = told + _metadata(outcome, size)
     result = Result(text, call_id, size, sent)
     return _marked(result, untrusted) if untrusted else result
-
-
-def _as_json(value: Any) -> str:
-    if type(value) is int and value.bit_length() <= MAX_BITS:
-        return str(value)
-    return encode(to_json_value(value))
 
 
 def _cut(text: str, size: int, max_bytes: int) -> tuple[str, int]:

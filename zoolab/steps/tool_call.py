@@ -6,17 +6,14 @@ is the rest: ids that are missing or taken, arguments that came as an object, ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.errors import ModelError
-from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
+from zoolab.jsontext import encode, excerpt, json_or
 from zoolab.records import Message, ToolCall
 from zoolab.tools import ToolRegistry
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 
 class CallIds:
@@ -40,13 +37,6 @@ class CallIds:
             made = f"call_{self._made}"
         self._taken.add(made)
         return made
-
-
-def without_empty_calls(message: Message) -> Message:
-    """Endpoints send `"tool_calls": []`, and refuse it when it comes back."""
-    if "tool_calls" not in message:
-        return message
-    return {key: value for key, value in message.items() if key != "tool_calls"}
 
 
 def read_calls(
@@ -94,54 +84,39 @@ def read_calls(
     return [_native_call(call, turn, slot, ids) for slot, call in enumerate(native)]
 
 
-def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
+def message_with_calls(
+    message: Message, calls: list[ToolCall], names: Collection[str] | None = None
+) -> Message:
     """The assistant message as it goes into `messages[]`: as it came, if it can be sent so, else mended.
 
     Only ids, types and the form of arguments are mended; names and argument texts are never touched.
+
+    With the `names` of tools that were sent natively, calls that were found in the text all the same go back
+    as a server would have made them: `tool_calls`, and in `content` what comes before the first call, since
+    Qwen's template writes both, and the model would read its call twice. The reply keeps the whole text.
+    Arguments that are not JSON go as a JSON string, because llama.cpp answers 500 to a message with others.
     """
     native: list[dict[str, Any]] = message.get("tool_calls") or []
     if native and "content" in message and all(map(_came_so, calls, native)):
         return message
+    content = message.get("content")
+    if names is not None and not native:
+        from zoolab.textcalls import before_calls, find_calls
+
+        content = before_calls(str(content), find_calls(str(content), names=names))
+        texts = [call.arguments for call in calls]
+        texts = [encode(text) if json_or(..., text) is ... else text for text in texts]
+        calls = [replace(call, arguments=text) for call, text in zip(calls, texts, strict=True)]
     came = native or [{}] * len(calls)
     wire = []
     for call, own in zip(calls, came, strict=True):
         # What else came with a call, a thought signature for instance, goes back with it.
         function = {**own.get("function", {}), "name": call.name, "arguments": call.arguments}
         wire.append({**own, "id": call.id, "type": "function", "function": function})
-    return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
-
-
-def message_as_native(message: Message, calls: list[ToolCall], names: Collection[str]) -> Message:
-    """The message with calls that were found in its text although tools were sent natively.
-
-    It goes back as a server would have made it: `tool_calls`, and in `content` what comes before the
-    first call, since Qwen's template writes both, and the model would read its call twice. The reply
-    keeps the whole text. Arguments that are not JSON go as a JSON string, because llama.cpp answers 500
-    to a message with others.
-    """
-    if message.get("tool_calls"):
-        return message_with_calls(message, calls)
-    from zoolab.textcalls import before_calls, find_calls
-
-    content = message["content"]
-    rest = before_calls(content, find_calls(content, names=names))
-    sent = [
-        call if _is_json(call.arguments) else replace(call, arguments=encode(call.arguments))
-        for call in calls
-    ]
-    return message_with_calls({**message, "content": rest}, sent)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        parse_json(text)
-    except NotStrictJSON:
-        return False
-    return True
+    return {**message, "role": "assistant", "content": content, "tool_calls": wire}
 
 
 def _came_so(call: ToolCall, came: dict[str, Any]) -> bool:
-    """Whether the call came in the very form in which it goes back."""
     function = came["function"]
     return bool(
         came.get("id") == call.id

@@ -15,12 +15,10 @@ from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.jsontext.readonly import read_only
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.running.interrupts import interruptible
-from zoolab.tools import Bound
+from zoolab.tools import Bound, Tool, ToolRegistry
 
 if TYPE_CHECKING:
     from zoolab.schema.checker import Validator
-    from zoolab.tools import Tool, ToolRegistry
-
 
 _CUT = Problem("invalid_json", "", "a whole reply", "a reply that was cut off by length")
 
@@ -80,7 +78,7 @@ def check_call(
 def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -> Verdict:
     """Judge raw arguments against a tool's schema. Blank text stands for no arguments."""
     try:
-        arguments = parse_arguments(raw)
+        arguments = parse_json(raw) if raw.strip() else {}
     except NotStrictJSON as error:
         return refusal("invalid_json", error.expected, error.received)
     if not isinstance(arguments, dict):
@@ -89,11 +87,6 @@ def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -
     if problems:
         return Verdict(False, None, problems)
     return Verdict(True, arguments) if tool.bind is None else _bound(tool, read_only(arguments))
-
-
-def parse_arguments(raw: str) -> Any:
-    """What raw arguments say; blank text stands for no arguments. Raises `NotStrictJSON`."""
-    return parse_json(raw) if raw.strip() else {}
 
 
 def check_with_repair(
@@ -126,7 +119,6 @@ def check_with_repair(
 
 
 def _proposed(repair: Repairer, raw: str, schema: dict[str, Any]) -> tuple[str | None, tuple[Problem, ...]]:
-    """The proposal, or why there is none."""
     proposed: object
     try:
         proposed = interruptible(repair.propose, raw, schema)

@@ -2,8 +2,7 @@
 
 cases.py          Case, Setup and Run
 design.py         what a variant changes, which runs there are, and what each is called
-runner.py         experiment()
-worker.py         one run after the other, on a thread or a process
+runner.py         experiment(), and its workers: one run after the other, on a thread or a process
 pacing.py         the cache, the budget, the pace
 journal.py        what is kept, a line a run
 results.py        Experiment: tables, traces, comparisons, a plot; report.py: a page

@@ -30,9 +30,6 @@ class Unsaid(Enum):
 
     UNSAID = "unsaid"
 
-    def __bool__(self) -> bool:
-        return False
-
 
 UNSAID: Final = Unsaid.UNSAID
 
@@ -191,8 +188,13 @@ def digest_of(case: Case) -> str:
         as_registry(case.tools).schemas(),
     ]
     for value in (case.expected_tool, case.expected_calls, case.expected_answer):
-        try:
-            said.append("unsaid" if value is UNSAID else [to_json_value(value)])
-        except NotJSON:
-            said.append([repr(value)])
+        said.append("unsaid" if value is UNSAID else [json_form(repr, value)])
     return digest(canonical(said))
+
+
+def json_form(other: Callable[[Any], Any], value: Any) -> Any:
+    """A value as JSON, or what `other` makes of it if it is not JSON."""
+    try:
+        return to_json_value(value)
+    except (NotJSON, RecursionError):
+        return other(value)

@@ -125,7 +125,7 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
         with _at(place("variants", name)):
             variants[name] = _variant(variant)
     changed = [variant["tools"] for variant in variants.values() if "tools" in variant]
-    cases = list(_checked(_cases(told["cases"], path, place), tools, changed))
+    cases = list(_cases(told["cases"], path, place, tools, changed))
     offered = [tools, *(case["tools"] for case in cases if "tools" in case)]
     choices = ["auto", "required", "none", *_names_in([*offered, *changed])]
     for name, variant in variants.items():
@@ -156,7 +156,6 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
 
 @contextmanager
 def _at(place: str) -> Generator[None]:
-    """Say where it is that something is wrong."""
     try:
         yield
     except ZoolabError as error:
@@ -164,40 +163,36 @@ def _at(place: str) -> Generator[None]:
 
 
 def _cases(
-    told: Any, path: Path, place: Callable[..., str]
-) -> Iterator[tuple[dict[str, Any], Callable[[str], str]]]:
-    """The cases of the file itself, or of a JSONL file beside it, each with where its keys stand."""
-    if isinstance(told, list):
-        for at, case in enumerate(told):
-            yield case, partial(place, "cases", str(at))
-        return
-    for number, case in numbered_rows(path.parent / told, "a file with a case a line", _MAX_CASES):
-        stands = f"{told}, line {number}"
-        if problems := SchemaChecker(CASE).problems(case):
-            raise InvalidInput(f"{stands}: {said_of(problems[0])[1]}", advice="correct that line")
-        yield case, partial("{0}".format, stands)
-
-
-def _checked(
-    cases: Iterable[tuple[dict[str, Any], Callable[[str], str]]],
-    tools: ToolRegistry,
-    changed: Sequence[ToolRegistry],
+    told: Any, path: Path, place: Callable[..., str], tools: ToolRegistry, changed: Sequence[ToolRegistry]
 ) -> Iterator[dict[str, Any]]:
-    """The cases with their tools; one that nobody can get right is said, with its line."""
+    """The cases, with their tools, of the file itself or of a JSONL file beside it.
+
+    One that nobody can get right is said, with its line.
+    """
+    if isinstance(told, list):
+        rows: Iterable[tuple[int, dict[str, Any]]] = enumerate(told)
+    else:
+        rows = numbered_rows(path.parent / told, "a file with a case a line", _MAX_CASES)
     names: set[str] = set()
-    for number, (case, place) in enumerate(cases, 1):
-        if case.get("tools"):
-            with _at(place("tools")):
-                case = {**case, "tools": tools_named(*case["tools"])}
+    for count, (number, case) in enumerate(rows, 1):
+        line = "" if isinstance(told, list) else f"{told}, line {number}"
+        if line and (problems := SchemaChecker(CASE).problems(case)):
+            raise InvalidInput(f"{line}: {said_of(problems[0])[1]}", advice="correct that line")
+        key = "tools"
         try:
-            known = as_case(case, number)
+            if case.get("tools"):
+                case = {**case, "tools": tools_named(*case["tools"])}
+            key = "id"
+            known = as_case(case, count)
             if known.id in names:
                 what = f"two cases have the id {excerpt(known.id)}"
                 raise InvalidInput(what, expected="a different id for each case")
             _check_expected(known, _names_in([case.get("tools", tools), *changed]))
         except ZoolabError as error:
-            named = (key for key in sorted(case, key=len, reverse=True) if key in error.what)
-            raise InvalidInput(f"{place(next(named, 'id'))}: {error}", advice="correct it") from None
+            named = (name for name in sorted(case, key=len, reverse=True) if name in error.what)
+            key = next(named, key)
+            where = line or place("cases", str(number), key)
+            raise InvalidInput(f"{where}: {error}", advice="correct it") from None
         names.add(known.id)
         yield case
 
@@ -229,20 +224,15 @@ def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
-    """A function that makes the model where it is needed."""
     kind, name = told["kind"], told.get("name")
     if kind == "local":
         return partial(LocalModel, name)
     if kind == "openai":
-        return partial(_endpoint, name, told.get("base_url"), told.get("settings", {}))
+        return lambda: OpenAIModel(name, make_client(told.get("base_url")), **told.get("settings", {}))
     if kind == "recording":
         path = told.get("path", "starter")
         return partial(Replay, str(folder / path) if (folder / path).is_file() else path)
     return partial(Scripted, [_reply(reply) for reply in told["replies"]])
-
-
-def _endpoint(name: str | None, base_url: str | None, settings: Mapping[str, Any]) -> OpenAIModel:
-    return OpenAIModel(name, make_client(base_url), **settings)
 
 
 def _reply(told: Any) -> Any:

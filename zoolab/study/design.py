@@ -6,19 +6,18 @@ A variant is a plain function, or a dict of changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, excerpt
-from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.models.faulty.kinds import make_plan
 from zoolab.records import Limits
 from zoolab.steps.define import as_registry
-from zoolab.study.cases import Case, Setup, digest_of
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.study.cases import Case, Setup, digest_of, json_form
+from zoolab.tools import ToolRegistry
 
 #: Changes the setup that it is given, or returns another.
 Variant = Callable[[Setup], Setup | None]
@@ -56,23 +55,21 @@ def _variant(name: str, given: Any) -> Variant:
 
 
 def check_described(variants: Mapping[str, Variant], tools: Iterable[ToolRegistry]) -> None:
-    """Raise `InvalidInput` where a variant describes a tool, or a parameter, that no case has."""
+    """Raise `InvalidInput` where a variant describes a tool that no case has."""
     told = {name: one for name, one in variants.items() if isinstance(one, Changes) and one.descriptions}
-    offered = {tool.name: tool for registry in tools for tool in registry} if told else {}
+    offered = list(dict.fromkeys(tool.name for registry in tools for tool in registry)) if told else []
     for name, variant in told.items():
-        known = {tool.name: tool for tool in variant.changes.get("tools", ())} or offered
-        for each, text in variant.descriptions.items():
+        known = [tool.name for tool in variant.changes.get("tools", ())] or offered
+        for each in variant.descriptions:
             if each not in known:
                 what = f"the variant {excerpt(name)} describes {excerpt(each)}"
                 raise InvalidInput(what, expected=f"one of {', '.join(known) or 'none'}")
-            _described(known[each], text)
 
 
 class Changes:
     """A variant that replaces fields of the setup; `descriptions` are those of tools, by name.
 
-    A description is a text, or a dict with `description` and `parameters`, texts by name. Tools that a case
-    does not have are left out: cases may offer different tools.
+    Tools that a case does not have are left out: cases may offer different tools.
     """
 
     def __init__(self, changes: Mapping[str, Any]) -> None:
@@ -112,41 +109,24 @@ class Changes:
         """Made once for the tools that many runs share."""
         known = self._described.get(id(tools))
         if known is None or known[0] is not tools:
-            made = ToolRegistry(_described(tool, self.descriptions.get(tool.name)) for tool in tools)
+            told = self.descriptions
+            made = tools.changed(
+                lambda tool: replace(tool, description=told.get(tool.name, tool.description))
+            )
             if len(self._described) >= _KEPT:
                 self._described.clear()
             known = self._described[id(tools)] = (tools, made)
         return known[1]
 
 
-def _described(tool: Tool, told: Any) -> Tool:
-    if told is None or isinstance(told, str):
-        return tool if told is None else replace(tool, description=told)
-    parameters = dict(tool.parameters)
-    properties = dict(parameters.get("properties", {}))
-    for name, text in (told.get("parameters") or {}).items():
-        if name not in properties:
-            what = f"a description of the parameter {excerpt(name)} of {tool.name}"
-            raise InvalidInput(what, expected=f"one of {', '.join(properties) or 'none'}")
-        properties[name] = {**properties.get(name, {}), "description": text}
-    return replace(
-        tool,
-        description=told.get("description", tool.description),
-        parameters={**parameters, "properties": properties},
-    )
-
-
-def _checked_descriptions(told: Any) -> Mapping[str, Any]:
-    """Each a text, or a dict of `description` and `parameters`; None leaves one as it is."""
+def _checked_descriptions(told: Any) -> Mapping[str, str]:
     if not isinstance(told, Mapping):
         what = f"descriptions are {excerpt(told)}"
         raise InvalidInput(what, expected="a dict of texts, by the tool's name")
     for name, text in told.items():
-        fits = text is None or isinstance(text, str)
-        if not fits and not (isinstance(text, Mapping) and text.keys() <= {"description", "parameters"}):
-            what = f"the description of {excerpt(name)} is {excerpt(text)}"
-            raise InvalidInput(what, expected="a text, or a dict with description and parameters")
-    return cast("Mapping[str, Any]", told)
+        if not isinstance(text, str):
+            raise InvalidInput(f"the description of {excerpt(name)} is {excerpt(text)}", expected="a text")
+    return cast("Mapping[str, str]", told)
 
 
 #: Hexadecimal digits in the name of a run: so many that no two are alike by chance.
@@ -180,7 +160,6 @@ class Plan:
     models: Mapping[str, Any]
     repeats: int = 1
     seed: int = 0
-    _digests: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if type(self.repeats) is not int or self.repeats < 1:
@@ -209,10 +188,11 @@ class Plan:
         Those of one case begin with the same letters.
         """
         case, cell = divmod(number, len(self._cells))
-        digest = self._digests.get(case)
-        if digest is None:
-            digest = self._digests[case] = digest_of(self.cases[case])[:_OF_A_CASE]
-        return digest + self._cells[cell][3]
+        return self._digests[case] + self._cells[cell][3]
+
+    @cached_property
+    def _digests(self) -> list[str]:
+        return [digest_of(case)[:_OF_A_CASE] for case in self.cases]
 
     @cached_property
     def _cells(self) -> list[tuple[str, str, int, str]]:
@@ -236,9 +216,5 @@ def _hash(text: str) -> bytes:
 
 def _plain(variant: Variant) -> str:
     """What a dict changes, as far as it can be told; of a function there is the name alone."""
-    if not isinstance(variant, Changes) or not variant.plain:
-        return ""
-    try:
-        return canonical(to_json_value(variant.plain))
-    except (NotJSON, RecursionError):
-        return ""
+    told = json_form(lambda _: None, variant.plain) if isinstance(variant, Changes) else None
+    return canonical(told) if told else ""

@@ -24,7 +24,6 @@ from typing import Any, BinaryIO
 
 from zoolab.errors import InvalidInput, InvalidTrace
 from zoolab.files import heal, locked, make_folder
-from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
 from zoolab.runs import Trace
@@ -38,8 +37,8 @@ MAX_LINE = 64 << 20
 WHICH_RUN = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
+_ANY_HEADER = re.compile(rb'.{,99}"format": ?"zoolab-experiment", ?"version": ?(\d+)')
 _RUN = re.compile(rb'\{"event":"run","run":"([0-9a-f]{28})"')
-_EXPECTED = "a journal as zoolab writes it"
 _RUN_AS_WRITTEN = ("a run of a journal", "a run as zoolab writes it")
 _SYNC_SECONDS = 1.0
 _BLOCK = 1 << 16
@@ -53,24 +52,20 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._open = ExitStack()
         self._synced = time.monotonic()
-        try:
-            make_folder(path.parent)
-            self._open.enter_context(locked(path.with_name(f".{path.name}.lock")))
+        make_folder(path.parent)
+        with ExitStack() as opened:
+            opened.enter_context(locked(path.with_name(f".{path.name}.lock")))
             try:
-                self._file: BinaryIO = self._open.enter_context(path.open("a+b", buffering=0))
+                self._file: BinaryIO = opened.enter_context(path.open("a+b", buffering=0))
             except OSError as error:
                 what = f"cannot write {path}: {error.strerror}"
                 raise InvalidInput(what, advice="choose another place") from None
-            _check_version(path)
-            check_begin(self._file, _HEADER, path)
+            _check_header(path, begun=False)
             self._end = heal(self._file)
             if self._end == 0:
                 self.append([_HEADER])
-        except BaseException:
-            self._open.close()
-            raise
+            self._open = opened.pop_all()
 
     def __enter__(self) -> Journal:
         return self
@@ -101,8 +96,7 @@ class Reader:
     """Reads the runs of a journal, each when it is asked for."""
 
     def __init__(self, path: Path, home: object = None) -> None:
-        if not _check_version(path):
-            raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
+        _check_header(path)
         self.path = path
         #: The temporary folder that the file is in, which goes with the last reader.
         self.home = home
@@ -123,37 +117,28 @@ class Reader:
             for place in places:
                 file.seek(place)
                 try:
-                    value = json.loads(file.readline(MAX_LINE))
+                    yield json.loads(file.readline(MAX_LINE))
                 except (ValueError, RecursionError) as error:
-                    raise InvalidTrace(f"{self.path.name}: {error}", expected=_EXPECTED) from None
-                if not isinstance(value, dict):
-                    raise InvalidTrace(f"{self.path.name}: {excerpt(value)}", expected=_EXPECTED)
-                yield value
+                    expected = "a journal as zoolab writes it"
+                    raise InvalidTrace(f"{self.path.name}: {error}", expected=expected) from None
 
 
-def check_begin(file: BinaryIO, begin: bytes, path: Path) -> None:
-    """Raise `InvalidInput` where a file that has content begins in another way: it is left as it is."""
-    file.seek(0)
-    found = file.read(len(begin))
-    if found != begin[: len(found)]:
-        raise InvalidInput(f"{path} is a file of another kind", advice="choose another file")
-
-
-def _check_version(path: Path) -> bool:
-    """Whether a file is a journal. Raises `InvalidInput` if it is one of another version."""
+def _check_header(path: Path, begun: bool = True) -> None:
+    """Raise `InvalidInput` if a file is not a journal, or the beginning of one, of this version."""
     try:
         with path.open("rb") as file:
-            first = json.loads(file.readline(_BLOCK))
-            known, version = first.get("format") == FORMAT, first.get("version")
+            first = file.readline(_BLOCK)
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}", expected="a journal") from None
-    except (ValueError, AttributeError, RecursionError):
-        return False
-    if known and version != VERSION:
-        what = f"{path} is a journal of version {excerpt(version)}"
-        advice = "run the experiment again, into another file"
-        raise InvalidInput(what, expected=f"version {VERSION}", advice=advice)
-    return bool(known)
+    if first == _HEADER or (not begun and _HEADER.startswith(first)):
+        return
+    if found := _ANY_HEADER.match(first):
+        what, advice = (
+            f"a journal of version {found[1].decode()}",
+            "run the experiment again, into another file",
+        )
+        raise InvalidInput(f"{path} is {what}", expected=f"version {VERSION}", advice=advice)
+    raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
 
 
 def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ class BudgetSpent(ModelError):
     """The budget of an experiment does not allow another request."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Spent:
     """What was asked so far, and from when on the next request, and the next token, is in time."""
 
@@ -87,8 +87,8 @@ class Spent:
     next_request: float = 0.0
     next_token: float = 0.0
 
-    def reserve(self, now: float, tokens: float, pace: Pace, budget: Budget) -> tuple[float, Spent]:
-        """When a request of about so many tokens may be made, and what is spent then.
+    def reserve(self, now: float, tokens: float, pace: Pace, budget: Budget) -> float:
+        """Count a request of about so many tokens; returns when it may be made.
 
         Raises `BudgetSpent` if it may not.
         """
@@ -102,14 +102,16 @@ class Spent:
                 f"the budget of {over} is spent", advice="resume with the same journal and a larger budget"
             )
         at = max(now, self.next_request, self.next_token)
-        after_request = at + 60 / pace.requests if pace.requests else 0.0
-        after_tokens = at + tokens * 60 / pace.tokens if pace.tokens else 0.0
-        return at, Spent(self.requests + 1, self.tokens + tokens, after_request, after_tokens)
+        self.requests += 1
+        self.next_request = at + 60 / pace.requests if pace.requests else 0.0
+        self.next_token = at
+        self.settle(tokens, pace)
+        return at
 
-    def settle(self, tokens: float, pace: Pace) -> Spent:
-        """A reply took so many tokens more than was thought, or fewer."""
-        later = tokens * 60 / pace.tokens if pace.tokens else 0.0
-        return replace(self, tokens=self.tokens + tokens, next_token=self.next_token + later)
+    def settle(self, tokens: float, pace: Pace) -> None:
+        """Count so many tokens more, or fewer."""
+        self.tokens += tokens
+        self.next_token += tokens * 60 / pace.tokens if pace.tokens else 0.0
 
 
 class Ledger:
@@ -122,23 +124,25 @@ class Ledger:
 
     def reserve(self, tokens: float) -> None:
         """Wait until a request of about so many tokens may be made; raises `BudgetSpent` if it may not."""
-        at = self._change(lambda spent: spent.reserve(time.time(), tokens, self._pace, self._budget))
+        with self._changing() as spent:
+            at = spent.reserve(time.time(), tokens, self._pace, self._budget)
         time.sleep(max(0.0, at - time.time()))
 
     def settle(self, tokens: float) -> None:
         """Say how many tokens more, or fewer, it took."""
         if tokens:
-            self._change(lambda spent: (0.0, spent.settle(tokens, self._pace)))
+            with self._changing() as spent:
+                spent.settle(tokens, self._pace)
 
-    def _change(self, change: Callable[[Spent], tuple[float, Spent]]) -> float:
+    @contextmanager
+    def _changing(self) -> Generator[Spent]:
         with locked(self._path.with_name(f"{self._path.name}.lock")):
             # Half a ledger would be an error, and an empty one a new budget: a kill leaves the one before.
             spent = Spent(*json.loads(self._path.read_text("utf-8"))) if self._path.exists() else Spent()
-            at, spent = change(spent)
+            yield spent
             draft = self._path.with_suffix(".draft")
             draft.write_text(json.dumps(astuple(spent)), encoding="utf-8")
             draft.replace(self._path)
-        return at
 
 
 def patience(error: Exception, attempt: int, jitter: Callable[[float, float], float]) -> float | None:

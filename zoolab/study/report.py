@@ -10,6 +10,7 @@ from zoolab.errors import InvalidInput
 from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
 from zoolab.plots.display import Display, image_of
 from zoolab.show.markup import Html, clipped, note, page, style_sheet, table, tag
+from zoolab.show.wording import listed
 from zoolab.study.comparison import Comparison, compare_runs
 from zoolab.study.journal import WHICH_RUN
 
@@ -107,7 +108,6 @@ def _counted(summary: pd.DataFrame) -> Html:
 
 
 def _errors(summary: pd.DataFrame, steps: Callable[[], pd.DataFrame]) -> list[Html]:
-    """A plot and a table; nothing if there was no error."""
     ended = _alike(summary, "outcome", "error") + _alike(summary, None, "scorer_error")
     if not ended and not (len(summary) and summary["errors"].sum()):
         return []
@@ -125,17 +125,15 @@ def _alike(summary: pd.DataFrame, outcome: str | None, error: str) -> list[tuple
     """Runs with the same error in one row, those with the most first; some of their cases are named."""
     if error not in summary:
         return []
-    found: dict[tuple[str, ...], list[str]] = {}
-    for run in summary[summary[error].notna()].to_dict("records"):
-        end = str(run[outcome]) if outcome else "not scored"
-        key = (str(run["variant"]), str(run["model"]), end, str(run[error]))
-        found.setdefault(key, []).append(str(run["case_id"]))
+    failed = summary[summary[error].notna()]
+    ends = failed[outcome] if outcome else failed[error].map(lambda _: "not scored").rename("outcome")
     rows: list[tuple[object, ...]] = []
-    for place, cases in sorted(found.items(), key=lambda row: -len(row[1]))[:_MOST_ROWS]:
-        names = list(dict.fromkeys(cases))
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        rows.append((*place, len(cases), ", ".join(names[:_MOST_NAMED]) + more))
-    return rows
+    for place, cases in failed.groupby([failed["variant"], failed["model"], ends, failed[error]], sort=False)[
+        "case_id"
+    ]:
+        names = [*map(str, cases.unique())]
+        rows.append((*place, len(cases), listed(names, _MOST_NAMED)))
+    return sorted(rows, key=lambda row: -int(str(row[4])))[:_MOST_ROWS]
 
 
 def _image(display: Display) -> Html:

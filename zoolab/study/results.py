@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zoolab.errors import needs
 from zoolab.jsontext import lines_as_html
 from zoolab.runs import Trace
+from zoolab.show.wording import count
 from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.study.design import Place, Plan
 from zoolab.study.journal import WHICH_RUN, Reader, summary_of, trace_of
@@ -143,9 +144,7 @@ class Experiment:
         if plan is None:
             return f"<Experiment: {len(self)} runs of {self.path.name}>"
         sizes = {"case": len(plan.cases), "variant": len(plan.variants), "model": len(plan.models)}
-        told = " x ".join(
-            f"{size} {name}{'s' * (size != 1)}" for name, size in {**sizes, "repeat": plan.repeats}.items()
-        )
+        told = " x ".join(count(size, name) for name, size in {**sizes, "repeat": plan.repeats}.items())
         why = f"; {self.stopped}" if self.stopped else ""
         return f"<Experiment: {len(self)} of {len(plan)} runs: {told}{why}>"
 

@@ -24,9 +24,7 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import NotStrictJSON, excerpt
-from zoolab.runs import Trace
-from zoolab.steps.validate import parse_arguments
+from zoolab.jsontext import excerpt
 from zoolab.study.cases import UNSAID, Run, Score, Scorer, Unsaid
 from zoolab.tools import sendable_name
 from zoolab.trace.log import tools_of
@@ -76,48 +74,18 @@ def says(text: str, expected: Any) -> bool:
 def score_arguments(run: Run) -> dict[str, Score]:
     """Whether the calls are the expected ones, by the rules of the Berkeley leaderboard.
 
-    `arguments` looks at all calls of the run that passed validation, `first_reply` at the first reply
-    alone and as it was written, which is what the Berkeley leaderboard looks at. A call that the
-    leaderboard accepts and the tool's own schema refuses is right in `first_reply` alone. Where the case
-    has no `expected_calls`, both are None; where that is empty, no call is the right answer.
+    It looks at all calls of the run that passed validation. None if the case has no `expected_calls`; if that
+    is empty, no call is the right answer.
     """
     if run.case.expected_calls is UNSAID:
-        return {"arguments": None, "first_reply": None}
-    first = _written(run.trace)
-    return {
-        "arguments": _as_expected(run, _passed(run.trace)),
-        "first_reply": first is not None and _as_expected(run, first),
-    }
-
-
-def _as_expected(run: Run, calls: list[Call]) -> bool:
-    """Whether these calls are those that the case expects."""
+        return {"arguments": None}
+    made = (call for turn in run.trace.turns for call in turn.calls.values())
+    passed = (call for call in made if call.verdict is not None and call.verdict.ok)
+    calls = [(call.call.name, call.arguments) for call in passed]
     if run.case.expected_calls == ANY_CALL:
-        return bool(calls)
+        return {"arguments": bool(calls)}
     schemas = {tool.name: tool.parameters for tool in tools_of(run.trace)}  # as the model saw them
-    return are_expected(calls, expected_calls(run.case.expected_calls), schemas)
-
-
-def _passed(trace: Trace) -> list[Call]:
-    """The calls that passed validation."""
-    calls = (call for turn in trace.turns for call in turn.calls.values())
-    passed = (call for call in calls if call.verdict is not None and call.verdict.ok)
-    return [(call.call.name, call.arguments) for call in passed]
-
-
-def _written(trace: Trace) -> list[Call] | None:
-    """The calls of the first reply; None where the arguments of one are not a JSON object."""
-    calls: list[Call] = []
-    turns = trace.turns
-    for asked in turns[0].calls.values() if turns else ():
-        try:
-            arguments = parse_arguments(asked.call.arguments)
-        except NotStrictJSON:
-            return None
-        if not isinstance(arguments, dict):
-            return None
-        calls.append((asked.call.name, arguments))
-    return calls
+    return {"arguments": are_expected(calls, expected_calls(run.case.expected_calls), schemas)}
 
 
 def score_selection(run: Run) -> dict[str, Score]:
@@ -150,7 +118,7 @@ def score_success(run: Run) -> dict[str, Score]:
     if case.expected_answer is not UNSAID:
         right: Score = score_answer(run)["answer"]
     elif case.expected_calls is not UNSAID:
-        right = _as_expected(run, _passed(run.trace))
+        right = score_arguments(run)["arguments"]
     else:
         right = score_selection(run)["selection"]
     return {"success": None if right is None else bool(right) and run.trace.outcome == "answer"}
@@ -276,7 +244,6 @@ def are_expected(
 
 
 def _is_expected(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether a call is the expected one, by its parameters and their values."""
     (called, arguments), (tool, accepted) = call, wanted
     schema = next((schema for known, schema in schemas.items() if is_named(known, tool)), {})
     properties: Mapping[str, Any] = schema.get("properties") or {}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import NormalDist, fmean
 
 from zoolab.errors import InvalidInput
@@ -20,8 +19,8 @@ Scores = Mapping[Hashable, Sequence[float]]
 #: What all intervals hold, and how many standard errors of a normal curve that takes.
 CONFIDENCE = 0.95
 _NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-#: With more degrees of freedom, Student's t differs from the normal curve by less than 0.1 %.
-_NEARLY_NORMAL = 1_500
+#: As many standard errors for Student's t with 1 to 9 degrees of freedom.
+_FEW = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,9 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Interval):
     """How much better the second of two variants is, case by case."""
 
-    estimate: float
-    low: float
-    high: float
     #: How many cases both variants have.
     cases: int
     #: "points" between scores from 0 to 1, a hundredth each; "" between other numbers.
@@ -150,27 +146,22 @@ def paired_difference(first: Scores, second: Scores) -> Difference:
     return Difference(estimate, min(low, estimate), max(high, estimate), len(shared), unit)
 
 
-@lru_cache(maxsize=256)
 def student_t(freedom: int) -> float:
-    """How many standard errors around 0 hold 95 % of Student's t (Abramowitz and Stegun, 26.7.3)."""
-    if freedom > _NEARLY_NORMAL:
-        return _NORMAL
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_within(middle, freedom) < CONFIDENCE else (low, middle)
-    return math.sqrt(freedom) * math.tan(low)
+    """How many standard errors around 0 hold 95 % of Student's t.
 
-
-def _t_within(angle: float, freedom: int) -> float:
-    """The probability that Student's t is nearer to 0 than sqrt(freedom) * tan(angle)."""
-    odd = freedom % 2
-    term = math.cos(angle) if odd else 1.0
-    total = 0.0 if freedom == 1 else term
-    for k in range(1 + odd, freedom - 2, 2):
-        term *= math.cos(angle) ** 2 * k / (k + 1)
-        total += term
-    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+    From 10 degrees of freedom on it is the expansion around the normal curve (Abramowitz and Stegun, 26.7.5),
+    which is wrong by less than 0.00001 there.
+    """
+    if freedom <= len(_FEW):
+        return _FEW[freedom - 1]
+    z = _NORMAL
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160,
+    )
+    return z + sum(term / float(freedom) ** power for power, term in enumerate(terms, 1))
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

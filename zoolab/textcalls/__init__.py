@@ -1,14 +1,13 @@
 """Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
 
-tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax, DeepSeek since 3.2, Kimi K3
-headed.py     JSON between marks, with the name inside (Hermes, Qwen, Apertus) or before it (Mistral, Kimi K2,
-              DeepSeek until 3.1, gpt-oss)
-gemma.py      call:name{key:value}: FunctionGemma, Gemma 4
+tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax, DeepSeek since 3.2, Kimi K3; JSON between
+              marks, with the name inside (Hermes, Qwen, Apertus) or before it (Mistral, Kimi K2, DeepSeek
+              until 3.1, gpt-oss); call:name{key:value}: FunctionGemma, Gemma 4
 pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3, name.call(...) of Llama
-plain.py      JSON on lines of its own, or the first object with name and arguments; Llama 3, Cohere
+calls.py      JSON objects inside a text; calls as JSON on lines of its own, or the first object with name and
+              arguments; Llama 3, Cohere; calls with arguments that are not JSON
 
 families.toml the tags and the heads of each family
-calls.py      JSON objects inside a text, and calls as they were found, also with arguments that are not JSON
 """
 
 from __future__ import annotations
@@ -20,12 +19,9 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.jsontext import MAX_CHARS
-from zoolab.textcalls.calls import Objects, TextCall, broken_calls
-from zoolab.textcalls.gemma import read_gemma
-from zoolab.textcalls.headed import BLOCKS, HEADS, read_blocks, read_headed
-from zoolab.textcalls.plain import plain_calls, read_llama, read_plain
+from zoolab.textcalls.calls import Objects, TextCall, broken_calls, plain_calls, read_llama, read_plain
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
-from zoolab.textcalls.tagged import FAMILIES, TAGS, read_minimax_m3, read_tagged
+from zoolab.textcalls.tagged import FAMILIES, read_marked
 
 __all__ = ["TextCall", "before_calls", "find_calls", "in_cut_text", "notes", "readings", "spoken"]
 
@@ -71,16 +67,12 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
     [[TextCall(name='add', arguments='{"a":1}', wanted=None, at=0)]]
     """
     return [
-        *(read_blocks(text, marks, read) for marks, read in BLOCKS.items()),
-        *(read_headed(text, head) for head in HEADS),
-        read_gemma(text),
+        *read_marked(text, schemas),
         read_llama(text),
         read_pythonic(text),
         read_built_in(text),
         read_tool_code(text),
         read_plain(text),
-        *(read_tagged(text, tags, schemas) for mark, tags in TAGS.items() if mark in text),
-        read_minimax_m3(text, schemas),
     ]
 
 

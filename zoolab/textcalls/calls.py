@@ -1,4 +1,8 @@
-"""JSON objects in a text, found in linear time; and the ways of families to write a call as one."""
+"""JSON objects in a text, found in linear time; the ways of families to write a call as one; and plain calls.
+
+These are `{"name": ..., "arguments": ...}` anywhere, and `{"name": ..., "parameters": ...}`, which Llama 3
+and Cohere write, on a line of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zoolab.jsontext import MAX_CHARS
@@ -106,7 +110,6 @@ def _members(text: str) -> tuple[Members, int]:
 
 
 def _past(text: str, at: int, mark: str = "") -> int:
-    """Where the next thing begins, after blanks and a mark."""
     found = _SPACE.match(text, at)
     at = found.end() if found else at
     if not mark:
@@ -227,9 +230,98 @@ def read_broken_block(block: str) -> list[TextCall]:
 
 
 def _without_closers(arguments: str, most: int) -> str:
-    """Without the braces at the end that close what is around the arguments."""
     arguments = arguments.rstrip("` \t\r\n")
     for _ in range(most):
         if arguments.endswith("}") and arguments.count("}") > arguments.count("{"):
             arguments = arguments[:-1].rstrip() or arguments
     return arguments
+
+
+_NEAR = 256
+#: What may stand between the beginning of a line and a call, or between two calls.
+_MARKS = re.compile(r"(?:\[TOOL_CALLS\]|[\s,;\[]|```\w{0,16}|<[^<>\n]{1,64}>)*+")
+_SPECIAL = re.compile(r"(?:<\|\w{1,32}\|>|```\w{0,16})\Z")
+_SENTENCE = re.compile(r"(?:[.:!?*>)]|\[TOOL_CALLS\]|```\w{0,16}|(?:\n|\A)[ \t]*+[-+])\Z")
+_ENDS_LINE = re.compile(r"[ \t;.,}\])]*+(?:$|<|```)", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class _Run:
+    calls: list[TextCall]
+    start: int
+    end: int
+
+    def is_alone(self, text: str, before: re.Pattern[str]) -> bool:
+        """Whether the calls stand on lines of their own."""
+        return _begins(text, self.start, before) and _ENDS_LINE.match(text, self.end) is not None
+
+
+def read_plain(text: str) -> list[TextCall]:
+    """All objects with a `name` and `arguments` that stand on lines or in fences of their own.
+
+    If there are none, the first such object in the prose. An object that holds calls, such as
+    `{"tool_calls": [...]}`, gives all of them.
+    """
+    alone, in_prose = plain_calls(text)
+    return alone or (in_prose[0] if in_prose else [])
+
+
+def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
+    """The calls on lines of their own; and those in the middle of prose, side by side in one list."""
+    if '"arguments"' not in text:
+        return [], []
+    runs, spans = _runs(text, with_arguments)
+    alone: list[TextCall] = []
+    in_prose: list[list[TextCall]] = []
+    for run in runs:
+        if run.is_alone(text, _SENTENCE):
+            alone += run.calls
+        else:
+            in_prose.append(run.calls)
+    alone += [call for call in broken_calls(text, spans) if _begins(text, call.at, _SENTENCE)]
+    return sorted(alone, key=lambda call: call.at), in_prose
+
+
+def read_llama(text: str) -> list[TextCall]:
+    """The objects with `name` and `parameters` that fill their lines, and are not inside of another object.
+
+    With other words on its line such an object is data, for many things have a name and parameters.
+    """
+    if '"parameters"' not in text:
+        return []
+    runs, _ = _runs(text, with_parameters, inside=False)
+    return [call for run in runs if run.is_alone(text, _SPECIAL) for call in run.calls]
+
+
+def _runs(text: str, read: Reader, inside: bool = True) -> tuple[list[_Run], list[tuple[int, int]]]:
+    """The calls in a text, also those `inside` of other objects, and the span of each."""
+    runs: list[_Run] = []
+    spans: list[tuple[int, int]] = []
+    outer: JSONObject | None = None
+    end = 0
+    for found in Objects(text).every():
+        is_outer = outer is None or found.start >= outer.end
+        outer = found if outer is None or is_outer else outer
+        call = read(found) if (is_outer or inside) and found.start >= end else None
+        if call is None or not call.name:
+            continue
+        end = found.end
+        spans.append((found.start, found.end))
+        call = replace(call, at=outer.start)
+        last = runs[-1] if runs else None
+        is_near = last is not None and outer.start - last.end <= _NEAR
+        if last and (
+            last.start == outer.start or (is_near and _MARKS.fullmatch(text, last.end, outer.start))
+        ):
+            last.calls.append(call)
+            last.end = outer.end
+        else:
+            runs.append(_Run([call], outer.start, outer.end))
+    return runs, spans
+
+
+def _begins(text: str, start: int, before_it: re.Pattern[str]) -> bool:
+    """Whether a line begins here, or what may come before a call in its line ends here."""
+    near = max(0, start - _NEAR)
+    before = text[max(near, text.rfind("\n", near, start)) : start]
+    return _MARKS.fullmatch(before) is not None or before_it.search(before.rstrip(" \t,;[")) is not None

@@ -1,18 +1,21 @@
-"""Families that write names and values in tags, as XML does but without its rules for escaping."""
+"""Families that write names and values in tags, as XML does but without its rules for escaping; and those
+that write JSON, or nearly so, after a head with the name of the tool, or between marks with the name in it.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, zip_longest
 from string import Template
 from types import MappingProxyType
 from typing import Any
 
 from zoolab.files import read_table
-from zoolab.jsontext import MAX_DEPTH, NotStrictJSON, encode, parse_json
-from zoolab.textcalls.calls import Objects, TextCall
+from zoolab.jsontext import MAX_DEPTH, encode, json_or
+from zoolab.textcalls.calls import Objects, Reader, TextCall, by_name, in_tag, read_broken_block
 
 
 def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
@@ -34,7 +37,7 @@ _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _BODY = re.compile(r"\s*+(?=\{)")
 
 
-def read_tagged(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
+def _tagged(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
     """The calls in the tags of a family; JSON may stand in place of parameters."""
     objects = Objects(text)
     calls: list[TextCall] = []
@@ -117,10 +120,7 @@ def value_of(written: str, string: str | None, schema: Any) -> Any:
         written = written[1:].removesuffix("\n")
     if string in ("true", "string"):
         return written
-    try:
-        value = parse_json(_PYTHON.get(written.strip(), written))
-    except NotStrictJSON:
-        return written
+    value = json_or(written, _PYTHON.get(written.strip(), written))
     kinds = schema.get("type", []) if isinstance(schema, dict) else []
     kinds = kinds if isinstance(kinds, list) else [kinds]
     is_text = "string" in kinds and all(kind in ("string", "null") for kind in kinds)
@@ -132,7 +132,6 @@ def value_of(written: str, string: str | None, schema: Any) -> Any:
 
 
 def _inner(schema: Any, key: str) -> Any:
-    """The schema of a value, as far as it is plain to see."""
     if not isinstance(schema, dict):
         return None
     properties = schema.get("properties")
@@ -153,8 +152,6 @@ _ELEMENT = re.compile(rf"{_MARK}<(?P<close>/?)(?P<key>[^<>/]{{1,128}})>")
 
 @dataclass(slots=True)
 class _Element:
-    """A tag that was opened, and the JSON of what is in it."""
-
     key: str
     start: int
     schema: Any
@@ -169,7 +166,7 @@ class _Element:
         return as_object(self.members)
 
 
-def read_minimax_m3(text: str, schemas: Mapping[str, Any]) -> list[TextCall]:
+def _minimax_m3(text: str, schemas: Mapping[str, Any]) -> list[TextCall]:
     """`]<]minimax[>[<invoke name="f">]<]minimax[>[<key>value]<]minimax[>[</key>]<]minimax[>[</invoke>`."""
     calls: list[TextCall] = []
     edges = list(_EDGE.finditer(text))
@@ -200,3 +197,142 @@ def _members(inside: str, schema: Any) -> list[tuple[str, str]] | None:
         else:
             return None
     return None if stack[1:] or inside[at:].strip() else stack[0].members
+
+
+#: What stands before the arguments, with the name and, in some families, an id.
+HEADS = [re.compile(Template(each["head"]).substitute(FAMILIES)) for each in FAMILIES["heads"]]
+_AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<[|｜/]|```")
+
+
+def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
+    objects = Objects(text)
+    heads = list(head.finditer(text))
+    calls: list[TextCall] = []
+    end = 0
+    for found, following in zip_longest(heads, heads[1:]):
+        if found.start() < end:
+            continue
+        if given := objects.at(found.end()):
+            end = given.end
+        else:
+            limit = following.start() if following else len(text)
+            mark = _AFTER_BROKEN.search(text, found.end(), limit)
+            end = mark.start() if mark else limit
+        wanted = found.groupdict().get("id")
+        calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start()))
+    return calls
+
+
+#: The marks around calls, of which the last may be missing, and how a call stands between them.
+BLOCKS: Mapping[re.Pattern[str], Reader] = MappingProxyType(
+    {
+        # Hermes, Qwen: <tool_call>{"name": "f", "arguments": {...}}</tool_call>
+        re.compile(r"<(?P<close>/?)(?:tool_call|function_call|functioncall|tools)>|\Z"): in_tag,
+        # Apertus: <|tools_prefix|>[{"f": {...}}]<|tools_suffix|>
+        re.compile(r"<\|tools_prefix\|>|(?P<close><\|tools_suffix\|>)|\Z"): by_name,
+    }
+)
+_BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
+_BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
+
+
+def _blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
+    objects = Objects(text)
+    calls: list[TextCall] = []
+    end = 0
+    for mark, following in pairwise(marks.finditer(text)):
+        before = _BEFORE_CALL.match(text, mark.end())
+        if mark["close"] or mark.start() < end or before is None:
+            continue
+        found = objects.at(before.end())
+        if found is None:
+            end = following.start()
+            inside = read_broken_block(text[before.end() : end])
+        else:
+            inside, end = [], found.end
+            while found is not None and (call := read(found)) is not None:
+                inside.append(call)
+                end = found.end
+                between = _BETWEEN_CALLS.match(text, end)
+                found = objects.at(between.end()) if between else None
+        calls += [replace(call, at=mark.start()) for call in inside]
+    return calls
+
+
+# FunctionGemma and Gemma 4 put strings between marks of their own. Sources: FunctionGemma's page on
+# formatting at ai.google.dev, and pull request 1105 of ml-explore/mlx-lm.
+_GEMMA = re.compile(
+    r"(?P<mark><start_function_call>|<\|tool_call>|^)[ \t]*+call:(?P<name>[A-Za-z_][\w.-]{0,127}+)"
+    r"(?::(?P=name))?+[ \t]*+(?=\{)",
+    re.MULTILINE,
+)
+_GEMMA_END = re.compile(r"<end_function_call>|<tool_call\|>|<start_function_call>|<\|tool_call>")
+_LINE_END = re.compile(r"[ \t]*+(?:$|<)", re.MULTILINE)
+_STRING = r'(?P<quote><escape>|<\|"\|>)(?P<text>.*?)(?P=quote)'
+_VALUE = re.compile(
+    rf'\s*+(?:{_STRING}|(?P<json>"(?:[^"\\]|\\.)*+")|(?P<bare>[^{{}}\[\],:<>\s"][^{{}}\[\],<>"]*+))',
+    re.DOTALL,
+)
+_KEY = re.compile(
+    rf'\s*+(?:{_STRING}|"(?P<json>[^"\\]{{1,128}})"|(?P<bare>[^{{}}\[\],:<>\s"]{{1,128}}))\s*+:', re.DOTALL
+)
+_PUNCTUATION = re.compile(r"\s*+([{}\[\],])")
+
+
+def _gemma(text: str) -> list[TextCall]:
+    """`<|tool_call>call:f{x:1,y:<|"|>a<|"|>}<tool_call|>`, or with `<start_function_call>` and `<escape>`.
+
+    Servers may leave out the outer marks; then a call fills its line.
+    """
+    calls: list[TextCall] = []
+    end = 0
+    for head in _GEMMA.finditer(text) if "call:" in text else ():
+        if head.start() < end:
+            continue
+        arguments, stop = _gemma_arguments(text, head.end())
+        if not stop or not _LINE_END.match(text, stop):
+            if not head["mark"]:
+                continue
+            mark = _GEMMA_END.search(text, head.end())
+            stop = mark.start() if mark else len(text)
+            arguments = text[head.end() : stop].strip()
+        calls.append(TextCall(head["name"], arguments, None, head.start()))
+        end = stop
+    return calls
+
+
+def _gemma_arguments(text: str, at: int) -> tuple[str, int]:
+    """The JSON of the object at a place, and where it ends; 0 if there is none as these models write it."""
+    pieces: list[str] = []
+    opened = ""
+    while (opened or not pieces) and len(opened) <= MAX_DEPTH:
+        if token := _PUNCTUATION.match(text, at):
+            mark = token[1]
+            pieces.append(mark)
+            opened = opened + mark if mark in "{[" else opened[:-1] if mark in "}]" else opened
+        elif pieces[-1] in ("{", ",") and opened[-1] == "{" and (token := _KEY.match(text, at)):
+            pieces.append(encode(token["text"] if token["quote"] else token["json"] or token["bare"]) + ":")
+        elif token := _VALUE.match(text, at):
+            written = token["text"] if token["quote"] else (token["json"] or token["bare"]).strip()
+            is_text = token["quote"] or json_or(..., written) is ...
+            pieces.append(encode(written) if is_text else written)
+        else:
+            return "", 0
+        at = token.end()
+    made = "".join(pieces)
+    try:
+        json.loads(made)
+    except ValueError:
+        return "", 0
+    return made, at
+
+
+def read_marked(text: str, schemas: Mapping[str, Any]) -> list[list[TextCall]]:
+    """The calls that each of these families would have written."""
+    return [
+        *(_blocks(text, marks, read) for marks, read in BLOCKS.items()),
+        *(_headed(text, head) for head in HEADS),
+        *(_tagged(text, tags, schemas) for mark, tags in TAGS.items() if mark in text),
+        _minimax_m3(text, schemas),
+        _gemma(text),
+    ]

@@ -5,11 +5,10 @@ devops.py      hosts, services, logs and disks
 support.py     tickets and a knowledge base
 analytics.py   a SQLite database that can only be read
 security.py    events, reputations, and hosts that can be cut off
-files.py       a folder, and nothing outside it
+files.py       a folder, and nothing outside it; the outline of a file
 tasks.py       a list of tasks
 catalog.py     all of these by name
 worlds.json    what is in the worlds at the beginning; shop.sql: in the database
-outline.py     the outline of a file, for files.py
 """
 
 from typing import TYPE_CHECKING

@@ -1,14 +1,22 @@
-"""Tools that read files: those under one folder, and no others, whatever path or link is given."""
+"""Tools that read files: those under one folder, and no others, whatever path or link is given.
+
+The outline of a Python file is its classes and functions, with their lines.
+"""
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import stat
+import threading
+import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
-from typing import Annotated, Any
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import Annotated, Any, TypedDict
 
 from zoolab.errors import (
     ExecutionFailed,
@@ -20,16 +28,38 @@ from zoolab.errors import (
     ZoolabError,
 )
 from zoolab.steps.define import as_registry, tool
-from zoolab.toolbox.outline import Entry, Outline, outline_of
 from zoolab.tools import ToolRegistry
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FILES = 1_000
 #: Files whose outlines are kept, the last ones that were read.
 MAX_OUTLINES = 1_000
+#: Letters that are parsed; the syntax tree takes some hundred times their room.
+MAX_CHARS = 500_000
+MAX_ENTRIES = 1_000
+MAX_NAME = 200
+# Python's filters are one for all threads.
+_FILTERS = threading.Lock()
 
 #: Whether a file can be opened part by part of its path, from one open folder to the next.
 _BY_PARTS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+
+
+class Entry(TypedDict):
+    """A class or a function: its line counts from 1, its level is the depth, 1 at the top."""
+
+    kind: str
+    name: str
+    line: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The entries of a file, in order; `reason` says why there are none, or not all."""
+
+    entries: list[Entry]
+    reason: str = ""
 
 
 class Files:
@@ -236,3 +266,41 @@ def _text(handle: int, path: str) -> str:
     if "\0" in text:
         raise ToolIOError(f"{path!r} is not a text file", expected="a file in UTF-8")
     return text
+
+
+def outline_of(text: str, name: str) -> Outline:
+    """The outline of a file's text, by the ending of its name; never raises."""
+    if PurePath(name).suffix.lower() not in (".py", ".pyi"):
+        return Outline([], "only Python (.py) has outlines")
+    if len(text) > MAX_CHARS:
+        return Outline([], f"more than {MAX_CHARS:,} characters of Python")
+    try:
+        with _FILTERS, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = list(islice(_definitions(ast.parse(text)), MAX_ENTRIES + 1))
+    except SyntaxError as error:
+        return Outline([], f"no valid Python: {error.msg}, line {error.lineno}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Outline([], f"no Python that can be parsed: {type(error).__name__}")
+    more = f"only the first {MAX_ENTRIES:,} entries" if len(found) > MAX_ENTRIES else ""
+    return Outline(found[:MAX_ENTRIES], more)
+
+
+def _definitions(tree: ast.Module) -> Iterator[Entry]:
+    """Depth first without recursion: what is nested may be nested deeply."""
+    waiting: list[tuple[ast.AST, tuple[str, ...]]] = [(tree, ())]
+    while waiting:
+        node, inside = waiting.pop()
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = (*inside, node.name)
+            kind = "class" if isinstance(node, ast.ClassDef) else "function"
+            yield {
+                "kind": kind,
+                "name": ".".join(inside)[:MAX_NAME],
+                "line": node.lineno,
+                "level": len(inside),
+            }
+        # What is in expressions has no name, so only the statements within a statement are looked at.
+        blocks = [getattr(node, name, None) for name in ("body", "handlers", "orelse", "finalbody", "cases")]
+        inner = [statement for block in blocks if isinstance(block, list) for statement in block]
+        waiting += [(statement, inside) for statement in reversed(inner)]

@@ -1,7 +1,6 @@
 """The record of a walk: its steps, and every change of `messages[]`. It knows none of its views.
 
-log.py           TraceLog: what was recorded, and what can be asked of it
-journal.py       the JSON of each message, as it was when it was recorded
+log.py           TraceLog: what was recorded, and what can be asked of it; the JSON of each message
 calls.py         the steps by turn and by call: what became of each call
 summary.py       the errors of a trace, how messages[] changed, the tokens that were used
 codec.py         a record as JSON, and back

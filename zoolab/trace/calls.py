@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
-from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.records import Decision, Failure, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
 
 #: Codes with which a call is rejected before its tool runs.
 _REJECTED = ("invalid_arguments", "invalid_json", "loop_limit", "permission_denied", "unknown_tool")
@@ -47,6 +47,17 @@ class Call:
         if error is None or error.exception is not None or self.outcome.duration_ms:
             return "ran"
         return "stopped" if error.code in _REJECTED else "ran"
+
+    @property
+    def error(self) -> Failure | None:
+        """What was wrong with it: the first that was, of its verdict, its outcome and its result."""
+        verdict, outcome, result = self.verdict, self.outcome, self.result
+        if verdict is not None and not verdict.ok:
+            problems = "; ".join(problem.message for problem in verdict.problems)
+            return Failure(verdict.error_code or "invalid_arguments", problems)
+        if outcome is not None and outcome.error is not None:
+            return outcome.error
+        return Failure(result.error_code, result.content) if result and result.error_code else None
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ _PLAIN: dict[str, type] = {
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
 #: A longer value is not saved whole: its first part is kept, as text.
 MAX_VALUE_CHARS = 16 * 1024
-_NESTED = (Failure, Fault, Problem, Repair)
+_NESTED = (Failure, Fault, Problem, Repair, Withheld)
 _ATOMS = frozenset((str, int, float, bool, type(None)))
 
 
@@ -56,19 +56,11 @@ class Shown:
 def encode_record(record: Record) -> dict[str, Any]:
     """A record as plain JSON values, with its type; but for the messages of a request."""
     if isinstance(record, ToolRegistry):
-        names = ("name", "description", "parameters", "risk", "timeout", "strict")
-        described = [{name: getattr(tool, name) for name in names} for tool in record]
-        for tool, told in zip(record, described, strict=True):
-            told |= {"untrusted": tool.untrusted} if tool.untrusted else {}
-        return {"type": "tools", "tools": described}
+        names = ("name", "description", "parameters", "risk", "timeout", "strict", "untrusted")
+        told = [{n: getattr(tool, n) for n in names if n != "untrusted" or tool.untrusted} for tool in record]
+        return {"type": "tools", "tools": told}
     if isinstance(record, Request):
-        return {
-            "type": "request",
-            "tools": list(record.tools),
-            "tool_choice": record.tool_choice,
-            "settings": dict(record.settings),
-            "withheld": [encode_plain(tool) for tool in record.withheld],
-        }
+        return {"type": "request", **encode_plain(record, "messages", "prefix")}
     if isinstance(record, Outcome):
         # A tool's exception may have an attribute `fault` of its own, which is not the mark of one.
         fault = encode_plain(record.fault) if isinstance(record.fault, Fault) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zoolab.jsontext import excerpt
@@ -29,26 +28,19 @@ class Diagnosis:
     steps: tuple[int, ...] = ()
 
 
-#: What a rule finds: the evidence, empty if there is none, what to do, and the numbers of the steps.
-_Found = tuple[Sequence[str], str, Sequence[int]]
-
-
 def diagnose(trace: TraceLog) -> list[Diagnosis]:
     """The diagnoses that a trace gives evidence for; see `Trace.diagnose`."""
-    found = [(code, what, rule(trace)) for code, (what, rule) in _RULES.items()]
-    return [
-        Diagnosis(code, what, tuple(evidence), advice, tuple(steps))
-        for code, what, (evidence, advice, steps) in found
-        if evidence
-    ]
+    found = [rule(trace) for rule in (_no_call, _other_tool, _broken, _invented, _poor)]
+    return [diagnosis for diagnosis in found if diagnosis.evidence]
 
 
-def _no_call(trace: TraceLog) -> _Found:
+def _no_call(trace: TraceLog) -> Diagnosis:
     """Said only with evidence that a call was needed: many questions need none."""
+    what = "the model answered without a call"
     advice = "say in the description when to use the tool; make sure that this model can call tools at all"
     tools, last = tools_of(trace), trace.steps[-1].record if trace.steps else None
     if trace.tool_calls or not tools or not isinstance(last, Reply):
-        return (), advice, ()
+        return Diagnosis("no_tool_call", what, (), advice)
     evidence = [f"the answer names the tool {name}" for name in _named_in(last.text, tools)]
     asked = [step.record.tool_choice for step in trace.steps if isinstance(step.record, Request)]
     evidence += [f"tool_choice was {choice}" for choice in asked[:1] if choice not in ("auto", "none")]
@@ -60,37 +52,35 @@ def _no_call(trace: TraceLog) -> _Found:
         evidence += last.notes
     if trace.meta.get("expected_tool"):
         evidence.append(f"{trace.meta['expected_tool']} was expected")
-    return evidence, advice, [len(trace.steps) - 1]
+    return Diagnosis("no_tool_call", what, tuple(evidence), advice, (len(trace.steps) - 1,))
 
 
-def _other_tool(trace: TraceLog) -> _Found:
-    found = [(error.message, error.seq) for error in trace.errors if error.code == "wrong_tool"]
+def _other_tool(trace: TraceLog) -> Diagnosis:
+    errors = (error for error in trace.errors if error.code == "wrong_tool")
+    found = {error.seq: error.message for error in errors if error.seq is not None}
+    what = "the model called another tool than the forced one"
     advice = "see whether this model, or its endpoint, supports tool_choice with a tool's name"
-    shown = [(message, seq) for message, seq in found if seq is not None]
-    return [message for message, _ in shown], advice, [seq for _, seq in shown]
+    return Diagnosis("wrong_tool", what, tuple(found.values()), advice, tuple(found))
 
 
-def _broken(trace: TraceLog) -> _Found:
+def _broken(trace: TraceLog) -> Diagnosis:
     found = _refused(trace, "invalid_json", "invalid_arguments")
     cut = any(step.reply and step.reply.finish_reason == "length" for step in trace.steps)
-    advice = (
-        "raise max_tokens: a reply was cut by length" if cut else "temperature 0; simpler schema; repair="
-    )
-    evidence = [
-        f"{name}: {'; '.join(problem.message for problem in verdict.problems)}" for _, name, verdict in found
-    ]
-    return evidence, advice, [seq for seq, *_ in found]
+    mend = "raise max_tokens: a reply was cut by length" if cut else "temperature 0; simpler schema; repair="
+    said = (f"{name}: {'; '.join(each.message for each in verdict.problems)}" for _, name, verdict in found)
+    what, steps = "arguments that do not parse or fit the schema", tuple(seq for seq, *_ in found)
+    return Diagnosis("broken_arguments", what, tuple(said), mend, steps)
 
 
-def _invented(trace: TraceLog) -> _Found:
+def _invented(trace: TraceLog) -> Diagnosis:
     found, known = _refused(trace, "unknown_tool"), tools_of(trace).names_as_text()
-    evidence = [f"{name!r} does not exist; there is {known}" for _, name, _ in found]
+    what, steps = "the model asked for a tool that does not exist", tuple(seq for seq, *_ in found)
+    evidence = tuple(f"{name!r} does not exist; there is {known}" for _, name, _ in found)
     advice = "offer fewer tools (retrieval), and no names in the prompt that are no tools"
-    return evidence, advice, [seq for seq, *_ in found]
+    return Diagnosis("unknown_tool", what, evidence, advice, steps)
 
 
-def _poor(trace: TraceLog) -> _Found:
-    """The linter's findings on tools that were chosen wrongly, left out, or called with wrong arguments."""
+def _poor(trace: TraceLog) -> Diagnosis:
     registry, expected = tools_of(trace), trace.meta.get("expected_tool")
     called = [call.name for call in trace.tool_calls]
     suspects = [str(expected), *called] if expected and expected not in called else []
@@ -99,17 +89,9 @@ def _poor(trace: TraceLog) -> _Found:
         suspects += _named_in(trace.answer or "", registry)
     known = [name for name in dict.fromkeys(suspects) if name in registry]
     findings = [finding for name in known for finding in lint(registry[name])]
-    evidence = [f"{finding.tool}{finding.pointer}: {finding.message}" for finding in findings]
-    return evidence, "; ".join(dict.fromkeys(finding.advice for finding in findings)), ()
-
-
-_RULES = {
-    "no_tool_call": ("the model answered without a call", _no_call),
-    "wrong_tool": ("the model called another tool than the forced one", _other_tool),
-    "broken_arguments": ("arguments that do not parse or fit the schema", _broken),
-    "unknown_tool": ("the model asked for a tool that does not exist", _invented),
-    "poor_description": ("the tool is described too poorly to be used well", _poor),
-}
+    evidence = tuple(f"{finding.tool}{finding.pointer}: {finding.message}" for finding in findings)
+    advice = "; ".join(dict.fromkeys(finding.advice for finding in findings))
+    return Diagnosis("poor_description", "the tool is described too poorly to be used well", evidence, advice)
 
 
 def _named_in(text: str, tools: ToolRegistry) -> list[str]:

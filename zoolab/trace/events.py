@@ -197,16 +197,34 @@ def _end(trace: TraceLog) -> Event:
 
 
 def read_into(trace: TraceLog, path: str | Path) -> None:
-    """Fill an empty trace from a file."""
-    path = Path(path)
-    reader = _Reader(trace)
-    for number, event in read_events(path):
-        where = f"{path.name}, line {number}"
-        with reading_as_written(where, "a trace as zoolab writes it"):
-            try:
-                reader.read(event, first=number == 1)
-            except ZoolabError as error:
-                raise InvalidTrace(f"{where}: {error}", advice="save the trace again") from None
+    """Fill an empty trace from a file; a last line that is still being written is left out."""
+    path, number, reader = Path(path), 0, _Reader(trace)
+    try:
+        with path.open(encoding="utf-8") as file:
+            while line := file.readline(MAX_LINE + 1):
+                number += 1
+                where = f"{path.name}, line {number}"
+                if len(line) > MAX_LINE:
+                    raise InvalidTrace(f"{where} is too long", expected=_SHORT_ENOUGH)
+                try:
+                    event = decode_line(line, MAX_NESTING)
+                except (ValueError, RecursionError) as error:
+                    if number > 1 and not line.endswith("\n"):
+                        return
+                    raise InvalidTrace(f"{where} is not JSON: {error}", expected="one event a line") from None
+                with reading_as_written(where, "a trace as zoolab writes it"):
+                    try:
+                        reader.read(event, first=number == 1)
+                    except ZoolabError as error:
+                        raise InvalidTrace(f"{where}: {error}", advice="save the trace again") from None
+    except OSError as error:
+        what = f"cannot read {path}: {error.strerror}"
+        raise InvalidInput(what, expected="a trace saved as JSONL") from None
+    except UnicodeDecodeError:
+        what = f"line {number + 1} is not UTF-8 text"
+        raise InvalidTrace(what, expected="a trace as zoolab writes it") from None
+    if number == 0:
+        raise InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
 
 
 @contextmanager
@@ -218,63 +236,23 @@ def reading_as_written(where: str, expected: str) -> Generator[None]:
         raise InvalidTrace(f"{where}: {type(error).__name__}: {error}", expected=expected) from None
 
 
-def read_events(path: Path) -> Iterator[tuple[int, Event]]:
-    """The events of a file with their line numbers; a last line that is still being written is left out."""
-    number = 0
-    try:
-        with path.open(encoding="utf-8") as file:
-            while line := file.readline(MAX_LINE + 1):
-                number += 1
-                if len(line) > MAX_LINE:
-                    raise InvalidTrace(f"line {number} is too long", expected=_SHORT_ENOUGH)
-                try:
-                    event = _parse(line, number)
-                except InvalidTrace:
-                    if number == 1 or line.endswith("\n"):
-                        raise
-                    return
-                yield number, event
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot read {path}: {error.strerror}", expected="a trace saved as JSONL"
-        ) from None
-    except UnicodeDecodeError:
-        raise InvalidTrace(
-            f"line {number + 1} is not UTF-8 text", expected="a trace as zoolab writes it"
-        ) from None
-    if number == 0:
-        raise InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
-
-
-def _parse(line: str, number: int) -> Event:
-    try:
-        event = decode_line(line, MAX_NESTING)
-    except (ValueError, RecursionError) as error:
-        raise InvalidTrace(f"line {number} is not JSON: {error}", expected="one event a line") from None
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise InvalidTrace(f"line {number} is {excerpt(event)}", expected="an object with an event")
-    return event
-
-
 def read_all(trace: T, events: list[object]) -> T:
     """Fill an empty trace from events, those of a sub-agent within an event of its parent."""
     reader = _Reader(trace)
     for number, event in enumerate(events):
-        if not isinstance(event, dict) or "event" not in event:
-            raise InvalidTrace(f"an inner event is {excerpt(event)}", expected="an object with an event")
         reader.read(event, first=number == 0)
     return trace
 
 
 class _Reader:
-    """Takes events one by one; knows what the ones before them have defined."""
-
     def __init__(self, trace: TraceLog) -> None:
         self._trace = trace
         self._messages: dict[str, Message] = {}
         self._log = Messages()
 
-    def read(self, event: Event, first: bool) -> None:
+    def read(self, event: object, first: bool) -> None:
+        if not isinstance(event, dict) or "event" not in event:
+            raise InvalidTrace(f"found {excerpt(event)}", expected="an object with an event")
         trace, kind = self._trace, event["event"]
         if first != (kind == "trace"):
             raise InvalidTrace(f"an event is {excerpt(kind)}", expected="a trace event first, and once")

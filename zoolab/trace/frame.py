@@ -132,7 +132,6 @@ def _of_runs(traces: Sequence[TraceLog], sizes: Sequence[int]) -> dict[str, Any]
 
 
 def _faults(traces: Sequence[TraceLog]) -> list[str | None]:
-    """The names of the faults of each step, each once; None if there are none."""
     names: list[str | None] = []
     for trace in traces:
         faults = faults_by_step(trace)

@@ -11,9 +11,9 @@ back; `to_response`, an assistant message as that API would answer, and `from_re
 format cannot say is in `normalise` and `normalise_reply`: a request made plain, whose way there and back
 changes nothing, and a named warning for each change that this took (warnings.toml has their codes).
 
-chat.py       reads messages in OpenAI's form, and what other programs wrote
+chat.py       reads messages in OpenAI's form, and what other programs wrote; says what endpoints refuse in
+              OpenAI's form: a call without its result, for instance
 normalise.py  makes a request plain
-pairing.py    what endpoints refuse in OpenAI's form: a call without its result, for instance
 """
 
 from __future__ import annotations

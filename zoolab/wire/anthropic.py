@@ -30,19 +30,9 @@ from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import plain
 from zoolab.records import Message, Request
-from zoolab.schema.formats import NO_PARAMETERS
-from zoolab.schema.fragments import subschemas
-from zoolab.wire.chat import (
-    Reading,
-    calls_of,
-    is_error,
-    joined_texts,
-    kept_as,
-    objects_kept,
-    reply_message,
-    text_of,
-    turns_of,
-)
+from zoolab.schema.formats import NO_PARAMETERS, subschemas
+from zoolab.wire import chat
+from zoolab.wire.chat import Reading
 from zoolab.wire.format import Fields, WireFormat
 from zoolab.wire.normalise import Manner, system_apart
 
@@ -57,7 +47,7 @@ class Anthropic(WireFormat):
     """Anthropic's Messages."""
 
     name = "anthropic"
-    _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
+    _manner = Manner(of_message=lambda message: chat.kept_as(_THINKING, _thinking_of(message)))
     _system = "system"
     _answer = "output_config"
     _stops = "stop_sequences"
@@ -100,7 +90,7 @@ class Anthropic(WireFormat):
         return _joined_text(told or "", reading, "\n\n")
 
     def _turns(self, messages: list[Message]) -> list[Message]:
-        return [_turn([message for message, _ in turn]) for turn in turns_of(messages)]
+        return [_turn([message for message, _ in turn]) for turn in chat.turns_of(messages)]
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         given = reading.objects(turns, "a list of messages")
@@ -142,7 +132,6 @@ def _enforceable(schema: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _turn(messages: list[Message]) -> Message:
-    """One turn: a message, or the results that stand in a row."""
     role = messages[0]["role"]
     if role == "tool":
         return {"role": "user", "content": list(map(_result_block, messages))}
@@ -151,19 +140,18 @@ def _turn(messages: list[Message]) -> Message:
 
 
 def _blocks_of(message: Message) -> list[dict[str, Any]]:
-    """The blocks of an assistant's turn: its thinking, its text, then its calls."""
-    text = text_of(message)
+    text = chat.text_of(message)
     blocks = _thinking_of(message)
     if text:
         blocks.append({"type": "text", "text": text})
-    for id, name, arguments in calls_of(message):
+    for id, name, arguments in chat.calls_of(message):
         own = {"id": id} if id else {}
         blocks.append({"type": "tool_use", **own, "name": name, "input": arguments})
     return blocks
 
 
 def _thinking_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [block for block in objects_kept(message, _THINKING) if _is_thinking(block)]
+    return [block for block in chat.objects_kept(message, _THINKING) if _is_thinking(block)]
 
 
 def _is_thinking(block: dict[str, Any]) -> bool:
@@ -173,9 +161,9 @@ def _is_thinking(block: dict[str, Any]) -> bool:
 
 
 def _result_block(message: Message) -> dict[str, Any]:
-    text = text_of(message)
+    text = chat.text_of(message)
     block = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}
-    return {**block, "is_error": True} if is_error(text) else block
+    return {**block, "is_error": True} if chat.is_error(text) else block
 
 
 def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
@@ -192,7 +180,7 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
         result = block.get("type") == "tool_result" and role == "user"
         return _result_in(block, reading) if result else _text_in(block, reading)
 
-    return joined_texts(map(read, blocks), role)
+    return chat.joined_texts(map(read, blocks), role)
 
 
 def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
@@ -201,11 +189,10 @@ def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
     calls = [block for block in blocks if block.get("type") == "tool_use"]
     made = [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls]
     thinking = list(filter(_is_thinking, blocks))
-    return {**reply_message("".join(texts), made), **kept_as(_THINKING, thinking)}
+    return {**chat.reply_message("".join(texts), made), **chat.kept_as(_THINKING, thinking)}
 
 
 def _joined_text(content: Any, reading: Reading, between: str) -> str:
-    """The text of content that is one text, or blocks of text."""
     if isinstance(content, str):
         return content
     return between.join(_text_in(block, reading) for block in reading.objects(content, "text or blocks"))
@@ -213,7 +200,7 @@ def _joined_text(content: Any, reading: Reading, between: str) -> str:
 
 def _result_in(block: dict[str, Any], reading: Reading) -> Message:
     text = _joined_text(block.get("content", ""), reading, "")
-    if block.get("is_error") is True and not is_error(text):
+    if block.get("is_error") is True and not chat.is_error(text):
         text = f"ERROR: {text}"
     return {"role": "tool", "tool_call_id": reading.text(block.get("tool_use_id"), "an id"), "content": text}
 

@@ -10,27 +10,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.schema.formats import TOOL_FORMATS
-from zoolab.wire.chat import Reading, answered, function_in, sent, tool_names
-from zoolab.wire.normalise import (
-    Manner,
-    Notes,
-    Path,
-    Placed,
-    WireWarning,
-    note_settings,
-    note_tool,
-    plain_message,
-    plain_messages,
-)
+from zoolab.wire.chat import Reading, function_in, tool_names
+from zoolab.wire.normalise import Manner, Notes, Path, Placed, WireWarning, plain_message, plain_messages
 
 Tools = tuple[dict[str, Any], ...]
 Fields = dict[str, Any]
 
+CHOICES = ("auto", "required", "none")
+A_CHOICE = "tool_choice auto, required, none or a function with a name"
 #: The names of OpenAI's settings, and those that each API has.
 _SETTINGS = read_table("zoolab.wire", "settings.toml")
 
@@ -67,20 +59,20 @@ class WireFormat(ABC):
             raise InvalidInput(f"tool_choice is {excerpt(choice)}", expected="auto, required, none or a name")
         messages = self._messages(request, notes)
         body = self._written(replace(request, messages=[]))
-        back = self._read(body, sent(body))
+        back = self.from_body(body)
         if request.tools and not back.tools:
             notes.add("tools_left_out", ("tools",))
         for index, (tool, made) in enumerate(zip(request.tools, back.tools, strict=bool(back.tools))):
             if self._is_foreign(tool):
                 notes.add("foreign_tool", ("tools", index))
             else:
-                note_tool(tool, made, ("tools", index), notes)
+                notes.add_tool(tool, made, ("tools", index))
                 self._note_schema(made, ("tools", index, "function", "parameters"), notes)
         if back.tool_choice != choice:
             missing = "cannot be asked for: there is no tool_choice here"
             why = missing if request.tools else "has no meaning without tools"
             notes.add("tool_choice", ("tool_choice",), f"{choice!r} {why}")
-        note_settings(request.settings, back.settings, self._alias, notes)
+        notes.add_settings(request.settings, back.settings, self._alias)
         return replace(back, messages=messages), tuple(notes)
 
     def to_body(self, request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
@@ -103,7 +95,7 @@ class WireFormat(ABC):
 
         Raises `InvalidInput` if it is no request, or zoolab has no form for a part of it, such as an image.
         """
-        return self._read(body, sent(body))
+        return self._read(body, Reading(body, "the body is", InvalidInput))
 
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
         """The assistant message as it comes back, and what of it changed."""
@@ -116,7 +108,7 @@ class WireFormat(ABC):
 
     def from_response(self, body: Any) -> Message:
         """The assistant message of a response that was not streamed; raises `ModelError` if it has none."""
-        return self._read_reply(body, answered(body))
+        return self._read_reply(body, Reading(body, "the endpoint answered", ModelError))
 
     # Requests
 
@@ -138,7 +130,7 @@ class WireFormat(ABC):
 
     def _read(self, body: Any, reading: Reading) -> Request:
         expected = f"an object with a list of {self._conversation}"
-        fields = {self._key(key): value for key, value in reading.object(body, expected).items()}
+        fields = dict(reading.object(body, expected))
         system = self._told_in(fields.pop(self._system, None), reading) if self._system else ""
         messages: list[Message] = [{"role": "system", "content": system}] if system else []
         messages += self._turns_in(fields.pop(self._conversation, ""), reading)
@@ -154,18 +146,15 @@ class WireFormat(ABC):
     # Messages
 
     def _messages(self, request: Request, notes: Notes) -> Any:
-        """The messages as they come back."""
         messages = self._arranged(plain_messages(request.messages, self._manner, notes), notes)
         if self._pairs_results:
             tool_names(messages)
         return messages
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:  # noqa: ARG002
-        """The messages in an order that the API accepts."""
         return [message for _, message in placed]
 
     def _told(self, text: str) -> Any:
-        """The field of the system message."""
         return text
 
     def _told_in(self, told: Any, reading: Reading) -> str:
@@ -185,14 +174,17 @@ class WireFormat(ABC):
     # Tools
 
     def _chosen(self, choice: str) -> Any:
-        """The choice of a tool, in the words of this API."""
-        raise NotImplementedError
+        """The choice of a tool: by default a word of OpenAI's, or a function by its name."""
+        return choice if choice in CHOICES else {"type": "function", "name": choice}
 
     def _chosen_in(self, choice: Any, reading: Reading) -> str:
-        raise NotImplementedError
+        if choice in CHOICES:
+            return str(choice)
+        if reading.object(choice, A_CHOICE).get("type") != "function":
+            raise reading.junk(A_CHOICE)
+        return reading.text(choice.get("name"), A_CHOICE)
 
     def _is_foreign(self, tool: Any) -> bool:
-        """Whether a tool is an API's own."""
         kind = tool.get("type") if isinstance(tool, dict) and "function" not in tool else None
         return self._tool_types is not None and isinstance(kind, str) and kind not in self._tool_types
 
@@ -215,7 +207,6 @@ class WireFormat(ABC):
         return {"type": "function", "function": function}
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
-        """What OpenAI calls the `function` of a tool in this API's form."""
         return reading.object(tool.get("function"), "tools with a function")
 
     def _note_schema(self, tool: dict[str, Any], path: Path, notes: Notes) -> None:  # noqa: B027
@@ -223,13 +214,8 @@ class WireFormat(ABC):
 
     # Settings
 
-    def _key(self, name: Any) -> Any:
-        """The name of a field as this API writes it."""
-        return name
-
     @property
     def _renamed(self) -> dict[str, str]:
-        """OpenAI's names of settings, and what this API calls them."""
         renamed: dict[str, str] = _SETTINGS["renamed"].get(self.name, {})
         return renamed
 
@@ -242,10 +228,9 @@ class WireFormat(ABC):
         if name == "response_format":
             return self._answer
         theirs = self._renamed.get(name, "" if self._nest else name)
-        return self._names_back.get(theirs, str(self._key(name)))
+        return self._names_back.get(theirs, name)
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        """The settings as fields of the body."""
         homeless = set(_SETTINGS["openai"]).difference(_SETTINGS[self.name])
         own = (self._system, self._conversation, "tools", self._choice)
         known: Fields = {}
@@ -255,8 +240,8 @@ class WireFormat(ABC):
                 value = [value]
             if key in self._renamed:
                 known[self._renamed[key]] = value
-            elif key not in homeless and self._key(key) not in own:
-                fields[self._key(key)] = value
+            elif key not in homeless and key not in own:
+                fields[key] = value
         if not self._nest:
             return {**fields, **known}
         nested = fields.get(self._nest, {})
@@ -272,18 +257,16 @@ class WireFormat(ABC):
         return own or described["schema"]
 
     def _settings_in(self, fields: Fields) -> Fields:
-        """The settings, under OpenAI's names, that are left in the fields of a body."""
         settings, names = dict(fields), self._names_back
         nested = settings.pop(self._nest, {}) if self._nest else settings
-        known = {names[self._key(key)]: nested[key] for key in nested if self._key(key) in names}
-        others = {self._key(key): value for key, value in nested.items() if self._key(key) not in names}
+        known = {names[key]: nested[key] for key in nested if key in names}
+        others = {key: value for key, value in nested.items() if key not in names}
         if not self._nest:
             return {**others, **known}
         return {**settings, **({self._nest: others} if others else {}), **known}
 
 
 def _answer_described(settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema that `response_format` asks for, with its name; None if it asks for none."""
     wanted = settings.get("response_format")
     described = wanted.get("json_schema") if isinstance(wanted, dict) else None
     known = isinstance(described, dict) and isinstance(described.get("schema"), dict)

@@ -15,37 +15,22 @@ What differs from OpenAI's form, and is made plain on the way:
     settings           `temperature` and the like live in `generationConfig`; so does a schema of the answer
                        as `responseJsonSchema`, but not beside tools: models before Gemini 3 answer 400
 
-What is read from a body or a response of others, and comes back otherwise: names in snake_case, as the
-API takes them too; `parameters` in OpenAPI's words (`STRING`, `nullable`), which come back as JSON Schema;
-calls and results without ids, which are paired by name and place; texts of one turn are joined, and stand
-before its calls; thoughts are left out, a thought signature stays with its call, or with the text.
+What is read from a body or a response of others, and comes back otherwise: calls and results without ids,
+which are paired by name and place; texts of one turn are joined, and stand before its calls; thoughts are
+left out, a thought signature stays with its call, or with the text.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
-from zoolab.schema.formats import from_openapi
-from zoolab.schema.fragments import subschemas
-from zoolab.wire.chat import (
-    Reading,
-    calls_of,
-    extra,
-    is_error,
-    joined_texts,
-    json_object,
-    kept_as,
-    paired_by_place,
-    raw_calls,
-    reply_message,
-    text_of,
-    turns_of,
-)
+from zoolab.schema.formats import subschemas
+from zoolab.wire import chat
+from zoolab.wire.chat import Reading
 from zoolab.wire.format import Fields, Tools, WireFormat
 from zoolab.wire.normalise import Manner, Notes, Path, system_apart
 
@@ -55,11 +40,6 @@ _SIGNATURE = ("google", "thought_signature")
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 _PROMISED = frozenset(read_table("zoolab.schema", "keywords.toml")["gemini"])
 _MOST_SCHEMAS = 10_000
-
-
-def _name_in_camel(name: Any) -> Any:
-    """A name as Google's JSON has it; what is no text stays as it is."""
-    return re.sub("_([a-z])", lambda match: match[1].upper(), name) if isinstance(name, str) else name
 
 
 class Gemini(WireFormat):
@@ -90,22 +70,22 @@ class Gemini(WireFormat):
         candidates = reading.items(reading.object(body, expected).get("candidates"), expected)
         candidate = reading.object(candidates[0] if candidates else None, expected)
         content = reading.object(candidate.get("content"), expected)
-        return _assistant_in(_parts_in(content, reading), reading)
+        return _assistant_in(reading.objects(content.get("parts"), "parts"), reading)
 
     def _told(self, text: str) -> dict[str, Any]:
         return {"parts": [{"text": text}]}
 
     def _told_in(self, told: Any, reading: Reading) -> str:
-        content = _camel(reading.object(told or {}, "a systemInstruction with parts"))
-        texts = [_text_in(part, reading) for part in _parts_in(content, reading)]
+        content = reading.object(told or {}, "a systemInstruction with parts")
+        texts = [_text_in(part, reading) for part in reading.objects(content.get("parts"), "parts")]
         return "\n\n".join(texts) if any(texts) else ""
 
     def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
-        return [_turn(turn) for turn in turns_of(messages)]
+        return [_turn(turn) for turn in chat.turns_of(messages)]
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         given = reading.objects(turns, "a list of contents")
-        return paired_by_place([each for turn in given for each in _messages_in(turn, reading)], reading)
+        return chat.paired_by_place([each for turn in given for each in _messages_in(turn, reading)], reading)
 
     def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
         return {"responseMimeType": "application/json", "responseJsonSchema": described["schema"], **own}
@@ -115,33 +95,28 @@ class Gemini(WireFormat):
         return {"functionCallingConfig": {"mode": _MODES[choice]} if choice in _MODES else named}
 
     def _chosen_in(self, choice: Any, reading: Reading) -> str:
-        config = _camel(reading.object(choice, "a toolConfig")).get("functionCallingConfig", {})
-        config = _camel(reading.object(config, _A_MODE))
+        config = reading.object(choice, "a toolConfig").get("functionCallingConfig", {})
+        config = reading.object(config, _A_MODE)
         names = reading.items(config.get("allowedFunctionNames"), _A_MODE)
         mode = config.get("mode", "AUTO")
         if mode == "ANY" and len(names) == 1:
             return reading.text(names[0], _A_MODE)
         return reading.word(None if names else mode, _MODES, _A_MODE)
 
-    def _key(self, name: Any) -> Any:
-        return _name_in_camel(name)
-
     def _declared(self, tools: Tools) -> list[dict[str, Any]]:
         return [{"functionDeclarations": super()._declared(tools)}]
 
     def _declared_in(self, tools: Any, reading: Reading) -> Tools:
         declared: list[dict[str, Any]] = []
-        for tool in map(_camel, reading.objects(tools, "tools")):
+        for tool in reading.objects(tools, "tools"):
             if tool.keys() != {"functionDeclarations"}:
                 raise reading.junk(f"functionDeclarations, not {excerpt(list(tool))}")
             declared += reading.objects(tool["functionDeclarations"], "a list of functions")
         return super()._declared_in(declared, reading)
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
-        function = _camel(tool)
+        function = dict(tool)
         written = function.pop("parametersJsonSchema", ...)
-        if "parameters" in function:
-            function["parameters"] = from_openapi(function["parameters"])
         return function if written is ... else {**function, "parameters": written}
 
     def _note_schema(self, tool: dict[str, Any], path: Path, notes: Notes) -> None:
@@ -159,11 +134,10 @@ class Gemini(WireFormat):
 
 
 def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
-    """One turn: a message, or the results that stand in a row, each beside the name of its tool."""
     message = messages[0][0]
     if message["role"] == "tool":
         results = [
-            {"id": each["tool_call_id"], "name": name, "response": _response(text_of(each))}
+            {"id": each["tool_call_id"], "name": name, "response": _response(chat.text_of(each))}
             for each, name in messages
         ]
         return {"role": "user", "parts": [{"functionResponse": result} for result in results]}
@@ -172,10 +146,9 @@ def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
 
 
 def _parts_of(message: Message) -> list[dict[str, Any]]:
-    """The parts of a message: its text, then its calls."""
-    text, signed = text_of(message), _signed(message)
+    text, signed = chat.text_of(message), _signed(message)
     parts: list[dict[str, Any]] = [{"text": text, **signed}] if text or signed else []
-    for call, (id, name, arguments) in zip(raw_calls(message), calls_of(message), strict=True):
+    for call, (id, name, arguments) in zip(chat.raw_calls(message), chat.calls_of(message), strict=True):
         own = {"id": id} if id else {}
         parts.append({"functionCall": {**own, "name": name, "args": arguments}, **_signed(call)})
     return parts
@@ -190,32 +163,25 @@ def _result_and_back(text: str) -> tuple[str, str | None]:
 
 
 def _signed(item: Mapping[str, Any]) -> dict[str, Any]:
-    """The field of a part with the thought signature that a message or a call keeps."""
-    signature = extra(item, *_SIGNATURE)
+    signature = chat.extra(item, *_SIGNATURE)
     return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
 
 
 def _keeping(part: Mapping[str, Any]) -> dict[str, Any]:
-    """The field of a message or a call that keeps the thought signature of a part."""
     signature = part.get("thoughtSignature")
-    return kept_as(_SIGNATURE, signature if isinstance(signature, str) else None)
-
-
-def _parts_in(content: dict[str, Any], reading: Reading) -> list[dict[str, Any]]:
-    """The parts of a content, under their names in camelCase."""
-    return [_camel(part) for part in reading.objects(content.get("parts"), "parts")]
+    return chat.kept_as(_SIGNATURE, signature if isinstance(signature, str) else None)
 
 
 def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
     """The messages of a turn; each result says whose it is as its `tool_name`."""
-    parts = _parts_in(turn, reading)
+    parts = reading.objects(turn.get("parts"), "parts")
     role = turn.get("role", "user")
     if role == "model":
         return [_assistant_in(parts, reading)]
     if role not in ("user", "function"):
         raise reading.junk("contents of user and model")
     read = [(_result_in if "functionResponse" in part else _text_in)(part, reading) for part in parts]
-    return joined_texts(read, "user")
+    return chat.joined_texts(read, "user")
 
 
 def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
@@ -224,20 +190,19 @@ def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
     calls = [_call_in(part, reading) for part in parts if "functionCall" in part]
     signatures = [kept for part in said if (kept := _keeping(part))]
     text = "".join(reading.text(part["text"]) for part in said)
-    return {**reply_message(text, calls), **(signatures[-1] if signatures else {})}
+    return {**chat.reply_message(text, calls), **(signatures[-1] if signatures else {})}
 
 
 def _text_in(part: dict[str, Any], reading: Reading) -> str:
-    """The text of a part that must be one."""
     if "text" not in part:
         raise reading.junk(f"text, functionCall and functionResponse, not {excerpt(list(part))}")
     return reading.text(part["text"])
 
 
 def _response(text: str) -> dict[str, Any]:
-    response = json_object(text)
+    response = chat.json_object(text)
     if response is None:
-        return {"error" if is_error(text) else "output": text}
+        return {"error" if chat.is_error(text) else "output": text}
     # What looks like a wrapped text is wrapped itself, or nobody could tell the two apart.
     return response if _wrapped(response) is None else {"output": text}
 
@@ -248,7 +213,7 @@ def _wrapped(response: dict[str, Any]) -> str | None:
     text = response.get(key)
     if not isinstance(text, str):
         return None
-    return text if key == "output" or (key == "error" and is_error(text)) else None
+    return text if key == "output" or (key == "error" and chat.is_error(text)) else None
 
 
 def _call_in(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
@@ -264,8 +229,3 @@ def _result_in(part: dict[str, Any], reading: Reading) -> Message:
     id, name = result.get("id"), result.get("name")
     called = {"tool_call_id": id if isinstance(id, str) else None, "content": text}
     return {"role": "tool", **called, "tool_name": name if isinstance(name, str) else ""}
-
-
-def _camel(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under the names of Google's JSON, which takes snake_case as well."""
-    return {_name_in_camel(key): value for key, value in fields.items()}

@@ -15,21 +15,15 @@ from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.records import Message
-from zoolab.wire.chat import (
-    RAW,
-    answered_calls,
-    arguments_object,
-    fresh_ids,
-    function_in,
-    raw_calls,
-    role_of,
-    sent,
-    text_of,
-)
+from zoolab.wire import chat
 
 Path = tuple[str | int, ...]
 #: The codes of warnings, and what each says.
 CODES = read_table("zoolab.wire", "warnings.toml")
+
+
+#: What is compared by itself, or has a warning of its own.
+_COMPARED_APART = ("role", "content", "tool_calls", "tool_call_id", "function", "arguments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +44,56 @@ class WireWarning:
 class Notes(list[WireWarning]):
     """Collects warnings while a request is read."""
 
-    def add(self, code: str, path: Iterable[str | int], message: str = "") -> None:
-        """Add a warning; without a message it says what its code says."""
-        self.append(WireWarning(code, pointer_to(path), message or CODES[code]))
+    def add(self, code: str | None, path: Iterable[str | int], message: str = "") -> None:
+        """Add a warning, if there is a code for it; without a message it says what its code says."""
+        if code is not None:
+            self.append(WireWarning(code, pointer_to(path), message or CODES[code]))
 
     def add_if_changed(self, code: str, path: Path, message: str, before: Any, after: Any) -> None:
         """Add a warning if the two values differ."""
         if type(plain(before)) is not type(plain(after)) or before != after:
             self.add(code, path, message)
+
+    def add_fields(self, code: str, given: Mapping[str, Any], made: Mapping[str, Any], path: Path) -> None:
+        """Notes which fields of an object are left out, filled in, or have another form."""
+        for key in {**given, **made}:
+            where = (*path, str(key))
+            if key not in made:
+                self.add(code, where, "there is no place for it here")
+            elif key in _COMPARED_APART:
+                continue
+            elif key not in given:
+                self.add(code, where, f"it is {excerpt(made[key])} unless given")
+            else:
+                self.add_if_changed(code, where, "it has another form here", given[key], made[key])
+
+    def add_tool(self, tool: dict[str, Any], back: dict[str, Any], path: Path) -> None:
+        """Note what of a tool comes back otherwise."""
+        self.add_fields("tool_field", tool, back, path)
+        given, made, within = tool.get("function"), back.get("function"), (*path, "function")
+        if isinstance(given, dict) and isinstance(made, dict):
+            if given.get("strict") and "strict" not in made:
+                self.add("strict", (*within, "strict"))
+                given = {key: value for key, value in given.items() if key != "strict"}
+            self.add_fields("tool_field", given, made, within)
+
+    def add_settings(
+        self, settings: Mapping[str, Any], back: Mapping[str, Any], alias: Callable[[str], str]
+    ) -> None:
+        """Note which settings come back otherwise; `alias` is the name under which one may come back."""
+        renamed = set()
+        for key, value in settings.items():
+            other = alias(key)
+            if key in back:
+                self.add_if_changed("setting_changed", (key,), "it has another form here", value, back[key])
+            elif other in back and (other not in settings or back[other] in (value, [value])):
+                renamed.add(other)
+                self.add("setting_changed", (key,), f"it comes back as {other}")
+            else:
+                self.add("setting_dropped", (key,))
+        for key in back:
+            if key not in settings and key not in renamed:
+                self.add("setting_added", (key,), f"it is {excerpt(back[key])} unless given")
 
 
 #: How a text comes back, and the code of the warning where that is not as it went.
@@ -73,8 +109,8 @@ def kept(text: str) -> tuple[str, None]:
 
 def as_object(text: str) -> tuple[str, str | None]:
     """Arguments that travel as an object."""
-    travels = arguments_object(text)
-    if travels.keys() == {RAW} and travels[RAW] == text:
+    travels = chat.arguments_object(text)
+    if travels.keys() == {chat.RAW} and travels[chat.RAW] == text:
         return text, "arguments_wrapped"
     back = encode(travels)
     return back, None if back == text else "arguments_rewritten"
@@ -98,20 +134,20 @@ def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) ->
     if not isinstance(message, dict):
         raise InvalidInput(f"a message is {excerpt(message)}", expected="an object")
     own = message.get("role")
-    role = own if own in manner.roles else role_of(message)
+    role = own if own in manner.roles else chat.role_of(message)
     notes.add_if_changed("role_changed", (*path, "role"), "", own, role)
     made: Message = {"role": role, "content": _content(message, role, path, notes)}
     if role == "tool":
         text, code = manner.result(made["content"])
-        _note_change(code, (*path, "content"), notes)
+        notes.add(code, (*path, "content"))
         made |= {"tool_call_id": message.get("tool_call_id"), "content": text}
     if role == "assistant":
         calls = [
             _call(call, (*path, "tool_calls", slot), manner, notes)
-            for slot, call in enumerate(raw_calls(message))
+            for slot, call in enumerate(chat.raw_calls(message))
         ]
         made |= {**manner.of_message(message), **({"tool_calls": calls} if calls else {})}
-    note_fields("message_field", message, made, path, notes)
+    notes.add_fields("message_field", message, made, path)
     return made
 
 
@@ -142,7 +178,7 @@ def system_apart(placed: list[Placed], notes: Notes) -> list[Message]:
 
 
 def _content(message: Message, role: str, path: Path, notes: Notes) -> str | None:
-    text = text_of(message)
+    text = chat.text_of(message)
     content = text or None if role == "assistant" else text
     if isinstance(message.get("content"), list):
         notes.add("parts_joined", (*path, "content"))
@@ -152,51 +188,26 @@ def _content(message: Message, role: str, path: Path, notes: Notes) -> str | Non
 
 
 def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]:
-    function = function_in(call, "a tool call")
+    function = chat.function_in(call, "a tool call")
     given = function.get("arguments")
-    made = sent(call).call(call.get("id"), function["name"], given)
+    made = chat.Reading(call, "the body is", InvalidInput).call(call.get("id"), function["name"], given)
     text, code = manner.arguments(made["function"]["arguments"])
     if code is None and given != text:
         code = "arguments_rewritten"
-    _note_change(code, (*path, "function", "arguments"), notes)
+    notes.add(code, (*path, "function", "arguments"))
     said = {**made["function"], "arguments": text}
-    note_fields("message_field", function, said, (*path, "function"), notes)
+    notes.add_fields("message_field", function, said, (*path, "function"))
     made |= {"function": said, **manner.of_call(call)}
-    note_fields("message_field", call, made, path, notes)
+    notes.add_fields("message_field", call, made, path)
     return made
-
-
-#: What is compared by itself, or has a warning of its own.
-_COMPARED_APART = ("role", "content", "tool_calls", "tool_call_id", "function", "arguments")
-
-
-def note_fields(
-    code: str, given: Mapping[str, Any], made: Mapping[str, Any], path: Path, notes: Notes
-) -> None:
-    """Notes which fields of an object are left out, filled in, or have another form."""
-    for key in {**given, **made}:
-        where = (*path, str(key))
-        if key not in made:
-            notes.add(code, where, "there is no place for it here")
-        elif key in _COMPARED_APART:
-            continue
-        elif key not in given:
-            notes.add(code, where, f"it is {excerpt(made[key])} unless given")
-        else:
-            notes.add_if_changed(code, where, "it has another form here", given[key], made[key])
-
-
-def _note_change(code: str | None, path: Path, notes: Notes) -> None:
-    if code is not None:
-        notes.add(code, path)
 
 
 def plain_messages(given: list[Message], manner: Manner, notes: Notes) -> list[Placed]:
     """All messages made plain, every call with an id, and every result with that of its call."""
     messages = [plain_message(m, ("messages", index), manner, notes) for index, m in enumerate(given)]
-    fresh = fresh_ids(messages)
+    fresh = chat.fresh_ids(messages)
     made: list[Message] = []
-    for index, (message, answered) in enumerate(zip(messages, answered_calls(messages), strict=True)):
+    for index, (message, answered) in enumerate(zip(messages, chat.answered_calls(messages), strict=True)):
         if answered is not None:
             id = made[answered[0]]["tool_calls"][answered[1]]["id"]
             path = ("messages", index, "tool_call_id")
@@ -210,33 +221,3 @@ def plain_messages(given: list[Message], manner: Manner, notes: Notes) -> list[P
                     notes.add("id_made", ("messages", index, "tool_calls", slot, "id"), f"it is {call['id']}")
         made.append(message)
     return list(enumerate(made))
-
-
-def note_tool(tool: dict[str, Any], back: dict[str, Any], path: Path, notes: Notes) -> None:
-    """Note what of a tool comes back otherwise."""
-    note_fields("tool_field", tool, back, path, notes)
-    given, made, within = tool.get("function"), back.get("function"), (*path, "function")
-    if isinstance(given, dict) and isinstance(made, dict):
-        if given.get("strict") and "strict" not in made:
-            notes.add("strict", (*within, "strict"))
-            given = {key: value for key, value in given.items() if key != "strict"}
-        note_fields("tool_field", given, made, within, notes)
-
-
-def note_settings(
-    settings: Mapping[str, Any], back: Mapping[str, Any], alias: Callable[[str], str], notes: Notes
-) -> None:
-    """Note which settings come back otherwise; `alias` is the name under which one may come back."""
-    renamed = set()
-    for key, value in settings.items():
-        other = alias(key)
-        if key in back:
-            notes.add_if_changed("setting_changed", (key,), "it has another form here", value, back[key])
-        elif other in back and (other not in settings or back[other] in (value, [value])):
-            renamed.add(other)
-            notes.add("setting_changed", (key,), f"it comes back as {other}")
-        else:
-            notes.add("setting_dropped", (key,))
-    for key in back:
-        if key not in settings and key not in renamed:
-            notes.add("setting_added", (key,), f"it is {excerpt(back[key])} unless given")

@@ -25,16 +25,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from zoolab.records import Message, Request
-from zoolab.wire.chat import (
-    Reading,
-    calls_of,
-    extra,
-    kept_as,
-    paired_by_place,
-    reply_message,
-    text_of,
-    tool_names,
-)
+from zoolab.wire import chat
+from zoolab.wire.chat import Reading
 from zoolab.wire.format import WireFormat
 from zoolab.wire.normalise import Manner
 
@@ -46,7 +38,7 @@ class Ollama(WireFormat):
     """Ollama's own chat."""
 
     name = "ollama"
-    _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
+    _manner = Manner(of_message=lambda message: chat.kept_as(_THINKING, _thinking_of(message)))
     _choice = ""
     _nest = "options"
     _answer = "format"
@@ -66,11 +58,11 @@ class Ollama(WireFormat):
         return super()._written(replace(plain, tools=()) if plain.tool_choice == "none" else plain)
 
     def _turns(self, messages: list[Message]) -> list[Message]:
-        return list(map(_message, messages, tool_names(messages)))
+        return list(map(_message, messages, chat.tool_names(messages)))
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         messages = reading.objects(turns, "a list of messages")
-        return paired_by_place([_message_in(message, reading) for message in messages], reading)
+        return chat.paired_by_place([_message_in(message, reading) for message in messages], reading)
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
         function = super()._function(tool, reading)
@@ -79,14 +71,14 @@ class Ollama(WireFormat):
 
 def _message(message: Message, name: str) -> Message:
     role = message["role"]
-    made: Message = {"role": role, "content": text_of(message)}
+    made: Message = {"role": role, "content": chat.text_of(message)}
     if thinking := _thinking_of(message):
         made["thinking"] = thinking
     if role == "tool":
         return {**made, "tool_name": name, "tool_call_id": message["tool_call_id"]}
     calls = [
         {**({"id": id} if id else {}), "function": {"name": name, "arguments": arguments}}
-        for id, name, arguments in calls_of(message)
+        for id, name, arguments in chat.calls_of(message)
     ]
     return {**made, "tool_calls": calls} if calls else made
 
@@ -112,10 +104,10 @@ def _assistant_in(message: dict[str, Any], reading: Reading) -> Message:
     for call in reading.objects(message.get("tool_calls"), "a list of calls"):
         function = reading.object(call.get("function"), "a call with a function")
         calls.append(reading.call(call.get("id"), function.get("name"), function.get("arguments")))
-    made = reply_message(reading.text(message.get("content") or ""), calls)
-    return {**made, **kept_as(_THINKING, reading.text(message.get("thinking") or ""))}
+    made = chat.reply_message(reading.text(message.get("content") or ""), calls)
+    return {**made, **chat.kept_as(_THINKING, reading.text(message.get("thinking") or ""))}
 
 
 def _thinking_of(message: Mapping[str, Any]) -> str:
-    thinking = extra(message, *_THINKING)
+    thinking = chat.extra(message, *_THINKING)
     return thinking if isinstance(thinking, str) else ""

@@ -14,11 +14,8 @@ from typing import Any
 
 from zoolab.records import Message, Request
 from zoolab.wire.chat import Reading, raw_calls
-from zoolab.wire.format import Tools, WireFormat
+from zoolab.wire.format import A_CHOICE, CHOICES, Tools, WireFormat
 from zoolab.wire.normalise import Notes, WireWarning
-
-_CHOICES = ("auto", "required", "none")
-_A_CHOICE = "tool_choice auto, required, none or a function"
 
 
 class ChatCompletions(WireFormat):
@@ -71,14 +68,14 @@ class ChatCompletions(WireFormat):
         return messages
 
     def _chosen(self, choice: str) -> Any:
-        return choice if choice in _CHOICES else {"type": "function", "function": {"name": choice}}
+        return choice if choice in CHOICES else {"type": "function", "function": {"name": choice}}
 
     def _chosen_in(self, choice: Any, reading: Reading) -> str:
         """Some endpoints say "any" for "required"."""
-        if choice in _CHOICES or choice == "any":
+        if choice in CHOICES or choice == "any":
             return "required" if choice == "any" else choice
-        function = reading.object(choice, _A_CHOICE).get("function")
-        return reading.text(reading.object(function, _A_CHOICE).get("name"), _A_CHOICE)
+        function = reading.object(choice, A_CHOICE).get("function")
+        return reading.text(reading.object(function, A_CHOICE).get("name"), A_CHOICE)
 
     def _declared(self, tools: Tools) -> list[dict[str, Any]]:
         return list(tools)

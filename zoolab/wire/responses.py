@@ -31,8 +31,6 @@ from zoolab.wire.chat import Reading, extra, json_object, kept_as, objects_kept,
 from zoolab.wire.format import Fields, WireFormat
 from zoolab.wire.normalise import Manner, Notes, Placed, kept, without_empty
 
-_CHOICES = ("auto", "required", "none")
-_A_CHOICE = "tool_choice auto, required, none or a function with a name"
 #: Where a message keeps its reasoning.
 _REASONING = ("openai", "reasoning")
 #: Marks the call of a custom tool.
@@ -100,16 +98,6 @@ class Responses(WireFormat):
                 notes.add("messages_merged", ("messages", index))
         return made
 
-    def _chosen(self, choice: str) -> Any:
-        return choice if choice in _CHOICES else {"type": "function", "name": choice}
-
-    def _chosen_in(self, choice: Any, reading: Reading) -> str:
-        if choice in _CHOICES:
-            return str(choice)
-        if reading.object(choice, _A_CHOICE).get("type") != "function":
-            raise reading.junk(_A_CHOICE)
-        return reading.text(choice.get("name"), _A_CHOICE)
-
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
         fields, effort = super()._fields(settings), settings.get("reasoning_effort")
         if effort is not None:
@@ -136,7 +124,6 @@ class Responses(WireFormat):
 
 
 def _items_of(message: Message) -> list[dict[str, Any]]:
-    """The items of a message: its reasoning, its text, its calls."""
     if message["role"] == "tool":
         said = {"call_id": message["tool_call_id"], "output": message["content"]}
         return [{"type": "function_call_output", **said}]
@@ -154,7 +141,6 @@ def _items_of(message: Message) -> list[dict[str, Any]]:
 
 
 def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:
-    """An item as it is in a response: with an id, and a message in parts."""
     if item.get("type") == "reasoning":
         return item
     if item.get("type") in _CALLS:

@@ -1,92 +1,87 @@
-"""A beginner's long style: loops and counters, factorials by hand."""
+"""A beginner's long style: one flat loop, many small steps, nothing clever. Decisions are kept in three lists."""
+
+import json
 
 
-def factorial(n):
-    product = 1
-    for i in range(2, n + 1):
-        product = product * i
-    return product
+def resume(state, decision, model, tools, run):
+    if "allowed" not in state:
+        state["allowed"] = []
+        state["denied"] = []
+        state["foreign_read"] = False
+        state["foreign_before_reply"] = False
+        state["position"] = 0
+        state["reply"] = None
 
+    finished = False
+    while not finished:
+        # Do we need a new reply?
+        if state["reply"] is None:
+            reply = model(state["messages"])
+            state["messages"].append(reply)
+            state["reply"] = reply
+            state["position"] = 0
+            if state["foreign_read"]:
+                state["foreign_before_reply"] = True
 
-def choose(n, k):
-    if k > n:
-        return 0
-    return factorial(n) // (factorial(k) * factorial(n - k))
-
-
-def count_passed(results):
-    passed = 0
-    for result in results:
-        if result == True:
-            passed = passed + 1
-    return passed
-
-
-def pass_hat(runs, k):
-    total = 0
-    number_of_cases = 0
-    for name in runs:
-        results = runs[name]
-        if len(results) < k:
+        calls = state["reply"].get("tool_calls")
+        if calls is None or len(calls) == 0:
+            finished = True
             continue
-        total = total + choose(count_passed(results), k) / choose(len(results), k)
-        number_of_cases = number_of_cases + 1
-    if number_of_cases == 0:
-        return None
-    return total / number_of_cases
 
-
-def compare(a, b):
-    votes_a = 0
-    votes_b = 0
-    for name in a:
-        if name not in b:
+        # All calls of the reply are done: ask the model again.
+        if state["position"] == len(calls):
+            state["reply"] = None
             continue
-        share_a = count_passed(a[name]) / len(a[name])
-        share_b = count_passed(b[name]) / len(b[name])
-        if share_a > share_b:
-            votes_a = votes_a + 1
-        elif share_b > share_a:
-            votes_b = votes_b + 1
-    n = votes_a + votes_b
-    if votes_a < votes_b:
-        m = votes_a
-    else:
-        m = votes_b
-    ways = 0
-    for i in range(0, m + 1):
-        ways = ways + choose(n, i)
-    p = 2 * ways / 2**n
-    if p > 1:
-        p = 1
-    if p <= 0.05:
-        if votes_a > votes_b:
-            verdict = "a"
+
+        call = calls[state["position"]]
+        name = call["function"]["name"]
+        problem = ""
+        arguments = None
+        try:
+            arguments = json.loads(call["function"]["arguments"])
+        except json.JSONDecodeError:
+            problem = "error: the arguments are not JSON"
+        if problem == "" and type(arguments) is not dict:
+            problem = "error: the arguments are not an object"
+        if problem == "" and name not in tools:
+            problem = "error: I do not know this tool"
+
+        if problem != "":
+            text = problem
         else:
-            verdict = "b"
-    else:
-        verdict = "undecided"
-    return {"p": p, "verdict": verdict}
+            this_call = json.dumps([name, arguments], sort_keys=True)
+            must_ask = False
+            if tools[name]["risk"] == "high":
+                must_ask = True
+            if tools[name]["risk"] == "medium" and state["foreign_before_reply"]:
+                must_ask = True
+            if this_call in state["allowed"]:
+                must_ask = False
+            is_denied = this_call in state["denied"]
+            if is_denied:
+                must_ask = False
 
+            if must_ask and decision is None:
+                return {"asks": {"name": name, "arguments": arguments}, "state": state}
+            if must_ask:
+                if decision == "session":
+                    state["allowed"].append(this_call)
+                if decision == "deny":
+                    state["denied"].append(this_call)
+                    is_denied = True
+                decision = None
 
-def evaluate(ask, cases, budget):
-    runs_a = {}
-    runs_b = {}
-    money = budget
-    first = True
-    while first or money >= 2 * len(cases):
-        first = False
-        names = []
-        for name in cases:
-            if money >= 2:
-                names.append(name)
-                money = money - 2
-        answers_a = ask("a", names)
-        answers_b = ask("b", names)
-        for i in range(len(names)):
-            if names[i] not in runs_a:
-                runs_a[names[i]] = []
-                runs_b[names[i]] = []
-            runs_a[names[i]].append(answers_a[i])
-            runs_b[names[i]].append(answers_b[i])
-    return compare(runs_a, runs_b)
+            if is_denied:
+                text = "This call was denied."
+            else:
+                if tools[name]["foreign"]:
+                    state["foreign_read"] = True
+                try:
+                    text = run(name, arguments)
+                except Exception as e:
+                    text = "error: " + str(e)
+
+        state["messages"].append({"role": "tool", "tool_call_id": call["id"], "content": text})
+        state["position"] = state["position"] + 1
+
+    return {"asks": None, "state": state}

@@ -35,7 +35,7 @@ def assistant(user, model, world):
         asked += 1
         reply = model(list(messages), TOOLS)
         messages.append(reply)
-        for call in reply.get("tool_calls", ()):
+        for call in reply.get("tool_calls") or ():
             name, content, outcome = call["function"]["name"], None, "denied"
             try:
                 arguments = json.loads(call["function"]["arguments"])
@@ -46,7 +46,8 @@ def assistant(user, model, world):
             elif asked == 6:
                 content = outcome = "limit"
             elif not isinstance(arguments, dict) or wrong(name, arguments):
-                content, outcome = f"error {wrong(name, arguments or {})}", "invalid"
+                bad = wrong(name, arguments if isinstance(arguments, dict) else {})
+                content, outcome = f"error {bad}", "invalid"
             elif name == "restart_service" and arguments["service"] in restarted:
                 content = "already done"
             elif name == "restart_service" and arguments["service"].startswith("critical-"):
@@ -58,7 +59,7 @@ def assistant(user, model, world):
                 try:
                     content, outcome = json.dumps(world(name, arguments)), "ran"
                     restarted += [each for each in arguments.values() if name == "restart_service"]
-                except RuntimeError as error:
+                except Exception as error:
                     content, outcome = f"error: {error}", "failed"
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
             trace.append({"name": name, "outcome": outcome})

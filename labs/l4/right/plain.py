@@ -1,32 +1,32 @@
-"""The messages in units that stay or go together, taken from the end."""
+"""One function for every share."""
 
 
-def units_of(messages):
-    units = []
-    for message in messages:
-        if message["role"] == "tool":
-            units[-1].append(message)
-        else:
-            units.append([message])
-    return units
+def mean(numbers):
+    return sum(numbers) / len(numbers) if numbers else None
 
 
-def condense(messages, budget, tokens_of):
-    units = units_of(messages)
-    last_question = max(n for n, unit in enumerate(units) if unit[0]["role"] == "user")
-    kept = {
-        n for n, unit in enumerate(units) if unit[0]["role"] in ("system", "developer") or n == last_question
+def measure(pairs):
+    right = {}
+    for expected, chosen in pairs:
+        right.setdefault(expected, []).append(chosen == expected)
+    return {
+        "accuracy": mean([chosen == expected for expected, chosen in pairs]),
+        "balanced": mean([mean(flags) for flags in right.values()]),
+        "needless": mean([chosen is not None for expected, chosen in pairs if expected is None]),
+        "missed": mean([chosen is None for expected, chosen in pairs if expected is not None]),
     }
 
-    def size(n):
-        return sum(tokens_of(message) for message in units[n])
 
-    used = sum(size(n) for n in kept)
-    for n in range(len(units) - 1, -1, -1):
-        if n in kept:
-            continue
-        if used + size(n) > budget:
-            break
-        used += size(n)
-        kept.add(n)
-    return [message for n in sorted(kept) for message in units[n]]
+DESCRIPTIONS = {
+    "find_order": "Look up an order: the items that were bought, cost, date, and the invoice or receipt.",
+    "track_parcel": "Track a parcel or shipment: where it is, when it will come, what the carrier's last "
+    "scan said, and whether deliveries are late or lost.",
+    "cancel_order": "Cancel or stop an order that is not shipped yet, if it was a mistake or they "
+    "changed their mind.",
+    "refund_payment": "Refund a payment: the money goes back after a return, for wrong or broken goods, "
+    "or if a card was charged twice.",
+    "change_address": "Change the address if somebody moved to another street or city, "
+    "or the postal code has a typo.",
+    "check_stock": "Check if a product is in stock or available in a size or colour, and how many are left "
+    "in the warehouse.",
+}

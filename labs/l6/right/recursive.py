@@ -1,49 +1,97 @@
-# Right, with recursion, fractions and match: a pair is taken off and the rest is measured.
-import sys
-from fractions import Fraction
+"""One function that calls itself, and a pipeline of small rules."""
 
-sys.setrecursionlimit(10_000)
+import ast
+import json
+import math
+import re
 
-
-def tally(pairs, counts):
-    match pairs:
-        case []:
-            return counts
-        case [[None, None], *rest]:
-            group, key = None, "right"
-        case [[None, _], *rest]:
-            group, key = None, "wrong"
-        case [[name, None], *rest]:
-            group, key = name, "none"
-        case [[name, other], *rest]:
-            group, key = name, "right" if name == other else "wrong"
-    found = {**{"right": 0, "wrong": 0, "none": 0}, **counts.get(group, {})}
-    return tally(rest, {**counts, group: {**found, key: found[key] + 1}})
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
 
 
-def of(part, whole):
-    return float(Fraction(part, whole)) if whole else None
+def problems(value, schema):
+    if not isinstance(value, dict):
+        return ["the arguments are not one object"]
+    known = schema["properties"]
+    found = [f"{key} is missing" for key in schema.get("required", []) if key not in value]
+    found += [f"{key} is not an argument of this tool" for key in value if key not in known]
+    for key in value.keys() & known.keys():
+        found += problems_of_one(key, value[key], known[key])
+    return found
 
 
-def measure(pairs):
-    groups = tally(pairs, {})
-    sizes = {name: sum(group.values()) for name, group in groups.items()}
-    tools = [name for name in groups if name is not None]
-    idle = groups.get(None, {"wrong": 0})
-    recalls = [Fraction(groups[name]["right"], sizes[name]) for name in groups]
-    return {
-        "balanced": float(sum(recalls) / len(recalls)) if recalls else None,
-        "accuracy": of(sum(group["right"] for group in groups.values()), sum(sizes.values())),
-        "missed": of(sum(groups[name]["none"] for name in tools), sum(sizes[name] for name in tools)),
-        "needless": of(idle["wrong"], sizes.get(None, 0)),
-    }
+def problems_of_one(key, value, rule):
+    fits = isinstance(value, TYPES[rule["type"]]) and (type(value) is bool) == (rule["type"] == "boolean")
+    if not fits or (type(value) is float and not math.isfinite(value)):
+        return [f"{key} must be of type {rule['type']}"]
+    if "enum" in rule and value not in rule["enum"]:
+        return [f"{key} must be one of {rule['enum']}"]
+    return []
 
 
-DESCRIPTIONS = dict(
-    check_stock="Is a product in stock? Available size, available colour, how many are left in a warehouse.",
-    change_address="New address: change the street, the city or the postal code. Moved, or a typo.",
-    refund_payment="Refund: a payment back, money for a return, broken or wrong goods, a card charged.",
-    cancel_order="Cancel: stop what was ordered before it is shipped; a changed mind, a mistake.",
-    track_parcel="Track: where a parcel or shipment is, last carrier scan, when deliveries come; late or lost.",
-    find_order="Look up: order, items bought, cost, date, invoice, receipt.",
+def words(text):
+    text = re.sub(r"(\\u[0-9a-fA-F]{4})+", lambda found: json.loads(f'"{found[0]}"'), text)
+    start, end = text.find("{"), text.rfind("}")
+    inside = text[max(start, 0) : end if end > start else len(text)]
+    found = re.findall(r"""[^\s{}\[\]:,"'\\`]+""", inside)
+    python = {"True": "true", "False": "false", "None": "null"}
+    return [python.get(word, word) for word in found]
+
+
+def without_fence(text):
+    lines = text.strip().splitlines()
+    return "\n".join(lines[1:-1]) if lines and lines[0].startswith("```") else text
+
+
+def without_comma(text):
+    head, comma, tail = text.rpartition(",")
+    return head + tail if comma and tail.strip() == "}" else text
+
+
+def inner_text(text):
+    value = json.loads(text)
+    return value if isinstance(value, str) else text
+
+
+def as_python(text):
+    value = ast.literal_eval(text)
+    return json.dumps(value) if isinstance(value, dict) else text
+
+
+def attempts(text):
+    yield text
+    for _ in range(2):
+        for rule in (without_fence, inner_text, without_comma, as_python):
+            try:
+                text = rule(text.strip())
+            except (ValueError, SyntaxError):
+                continue
+            yield text
+
+
+def meaning(text, raw, schema):
+    for attempt in attempts(text):
+        try:
+            value = json.loads(attempt)
+        except ValueError:
+            continue
+        if not problems(value, schema) and words(json.dumps(value)) == words(raw):
+            return value
+
+
+def repair(raw, schema, model, budget, text=None, history=()):
+    value = meaning(raw if text is None else text, raw, schema)
+    if value is not None or budget < 1 or ("{" in raw and "}" not in raw):
+        return value
+    lines = [f"Arguments: {raw}", f"Schema: {json.dumps(schema)}", *(f"Not this: {old}" for old in history)]
+    try:
+        text = model("\n".join(lines))
+    except (OSError, RuntimeError, ValueError, TypeError, KeyError) as error:
+        text = str(error)
+    return repair(raw, schema, model, budget - 1, text, (*history, text))
+
+
+run_tool = lambda raw, schema, tool, model, budget: (
+    {"ran": False, "result": None}
+    if (found := repair(raw, schema, model, budget)) is None
+    else {"ran": True, "result": tool(**found), "arguments": found}
 )

@@ -1,142 +1,92 @@
-"""A beginner's long style: one conversation after the other, and an `if` for each thing that can be wrong."""
-
-import json
-
-TOOLS = {
-    "add": {"returns": {"sum": 5}},
-    "hello": {"returns": "Hello there"},
-    "crash": {"raises": "out of paper"},
-}
-GIVEN = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Do your work."}]
-ANSWER = {"role": "assistant", "content": "Finished."}
+"""A beginner's long style: loops and counters, factorials by hand."""
 
 
-def make_call(id, name, arguments):
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+def factorial(n):
+    product = 1
+    for i in range(2, n + 1):
+        product = product * i
+    return product
 
 
-def make_reply(calls, content=None):
-    return {"role": "assistant", "content": content, "tool_calls": calls}
+def choose(n, k):
+    if k > n:
+        return 0
+    return factorial(n) // (factorial(k) * factorial(n - k))
 
 
-def can_run(call):
-    if call["function"]["name"] not in TOOLS:
-        return False
-    try:
-        arguments = json.loads(call["function"]["arguments"])
-    except ValueError:
-        return False
-    return type(arguments) is dict
+def count_passed(results):
+    passed = 0
+    for result in results:
+        if result == True:
+            passed = passed + 1
+    return passed
 
 
-def result_is_good(call, content):
-    name = call["function"]["name"]
-    if type(content) is not str:
-        return False
-    if can_run(call):
-        if name == "hello":
-            return content == "Hello there"
-        if name == "crash":
-            return "error" in content.lower() and "out of paper" in content
-        try:
-            return json.loads(content) == {"sum": 5}
-        except ValueError:
-            return False
-    if name not in TOOLS:
-        return "error" in content.lower() and name in content
-    return "error" in content.lower()
+def pass_hat(runs, k):
+    total = 0
+    number_of_cases = 0
+    for name in runs:
+        results = runs[name]
+        if len(results) < k:
+            continue
+        total = total + choose(count_passed(results), k) / choose(len(results), k)
+        number_of_cases = number_of_cases + 1
+    if number_of_cases == 0:
+        return None
+    return total / number_of_cases
 
 
-def look(run, replies, limit, faults):
-    record = run(json.loads(json.dumps(GIVEN)), replies, TOOLS, limit)
-
-    if record["ended"] != "returned":
-        faults.append("it did not return")
-    if record["given"] != GIVEN:
-        faults.append("my list was changed")
-
-    used = replies[:limit]
-    if len(record["requests"]) != len(used):
-        faults.append("the model was asked another number of times")
-
-    # Walk through the messages.
-    messages = record["messages"]
-    if messages[: len(GIVEN)] != GIVEN:
-        faults.append("the beginning is wrong")
-    position = len(GIVEN)
-    must_run = []
-    may_run = []
-    for number in range(len(used)):
-        reply = used[number]
-        last = number == limit - 1
-        if number < len(record["requests"]):
-            request = record["requests"][number]
-            if request["messages"] != messages[:position]:
-                faults.append("a request does not have all messages")
-            if sorted(request["tools"]) != ["add", "crash", "hello"]:
-                faults.append("a request does not have all tools")
-        if position >= len(messages) or messages[position] != reply:
-            faults.append("the reply is not there")
-        position = position + 1
-        if "tool_calls" in reply:
-            for call in reply["tool_calls"]:
-                if can_run(call):
-                    pair = json.dumps([call["function"]["name"], json.loads(call["function"]["arguments"])])
-                    may_run.append(pair)
-                    if not last:
-                        must_run.append(pair)
-                if position >= len(messages):
-                    faults.append("a result is missing")
-                else:
-                    result = messages[position]
-                    if result.get("role") != "tool":
-                        faults.append("the role is wrong")
-                    if result.get("tool_call_id") != call["id"]:
-                        faults.append("the id is wrong")
-                    if not last and not result_is_good(call, result.get("content")):
-                        faults.append("the content is wrong")
-                    if last and type(result.get("content")) is not str:
-                        faults.append("the content is no text")
-                position = position + 1
-    if len(messages) != position:
-        faults.append("the number of messages is wrong")
-
-    ran = []
-    for pair in record["executed"]:
-        ran.append(json.dumps(pair))
-    ran.sort()
-    must_run.sort()
-    may_run.sort()
-    if ran != must_run and ran != may_run:
-        faults.append("the wrong calls ran")
+def compare(a, b):
+    votes_a = 0
+    votes_b = 0
+    for name in a:
+        if name not in b:
+            continue
+        share_a = count_passed(a[name]) / len(a[name])
+        share_b = count_passed(b[name]) / len(b[name])
+        if share_a > share_b:
+            votes_a = votes_a + 1
+        elif share_b > share_a:
+            votes_b = votes_b + 1
+    n = votes_a + votes_b
+    if votes_a < votes_b:
+        m = votes_a
+    else:
+        m = votes_b
+    ways = 0
+    for i in range(0, m + 1):
+        ways = ways + choose(n, i)
+    p = 2 * ways / 2**n
+    if p > 1:
+        p = 1
+    if p <= 0.05:
+        if votes_a > votes_b:
+            verdict = "a"
+        else:
+            verdict = "b"
+    else:
+        verdict = "undecided"
+    return {"p": p, "verdict": verdict}
 
 
-def faults_of(run):
-    faults = []
-    # Only an answer.
-    look(run, [ANSWER], 8, faults)
-    # Three rounds; the same id comes again, and there is text beside the calls.
-    first = make_reply([make_call("m3", "add", '{"a": 2, "b": 3}'), make_call("m1", "hello", '{"to": "Ann"}')])
-    second = make_reply([make_call("m3", "add", '{"a": 1, "b": 4}'), make_call("m3", "add", '{"a": 5}')], "Next.")
-    third = make_reply([make_call("m1", "hello", '{"to": "Bob"}')], "And now?")
-    look(run, [first, second, third, ANSWER], 8, faults)
-    # Everything that can go wrong, each together with calls that work.
-    bad = make_reply(
-        [
-            make_call("e1", "crash", '{"now": true}'),
-            make_call("e2", "add", '{"a": 7}'),
-            make_call("e3", "dance", '{"a": 8}'),
-            make_call("e4", "hello", '{"to": "Eve"}'),
-        ]
-    )
-    worse = make_reply([make_call("f1", "add", '{"a": '), make_call("f2", "add", "[2, 3]"), make_call("f3", "hello", "{}")])
-    look(run, [bad, worse, first, ANSWER], 8, faults)
-    # The limit.
-    look(run, [first, ANSWER], 2, faults)
-    look(run, [first, second, third, first, second], 3, faults)
-    look(run, [second], 1, faults)
-    many = []
-    for i in range(10):
-        many.append(make_reply([make_call("g" + str(i), "add", json.dumps({"a": i}))]))
-    look(run, many + [ANSWER], 20, faults)
-    return faults
+def evaluate(ask, cases, budget):
+    runs_a = {}
+    runs_b = {}
+    money = budget
+    first = True
+    while first or money >= 2 * len(cases):
+        first = False
+        names = []
+        for name in cases:
+            if money >= 2:
+                names.append(name)
+                money = money - 2
+        answers_a = ask("a", names)
+        answers_b = ask("b", names)
+        for i in range(len(names)):
+            if names[i] not in runs_a:
+                runs_a[names[i]] = []
+                runs_b[names[i]] = []
+            runs_a[names[i]].append(answers_a[i])
+            runs_b[names[i]].append(answers_b[i])
+    return compare(runs_a, runs_b)

@@ -62,6 +62,20 @@ _SMALL = "size=64m,nr_inodes=4096,mode=1777"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
+def forked(work: Callable[[], int | None]) -> int:
+    """The id of a process that does this alone. Its exit code is what comes back; 1 after an exception."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = work() or 0
+        except SystemExit:
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
 def bound(bounds: Bounds, processes: int) -> None:
     """Put limits on this process that it cannot lift."""
     import resource  # Windows has no such module, but reads `Plan` from this one
@@ -87,13 +101,6 @@ def bound(bounds: Bounds, processes: int) -> None:
             resource.setrlimit(number, (least, least))
 
 
-def become_nobody() -> None:
-    """Of a root: be a user who owns nothing, for good."""
-    os.setgroups([])
-    os.setresgid(_NOBODY, _NOBODY, _NOBODY)
-    os.setresuid(_NOBODY, _NOBODY, _NOBODY)
-
-
 class Jail:
     """A process and its limits, which is what every Unix has; stronger jails are made of it.
 
@@ -115,18 +122,23 @@ class Jail:
 
     def begin(self, student: Callable[[], None], _report: int, /) -> int:
         """Start the student's process; the process that holds all of it, for the monitor to wait for."""
-        child = os.fork()
-        if child == 0:
-            try:
-                student()
-            finally:
-                os._exit(1)
-        return child
+        return forked(student)
 
     def surrender(self) -> None:
         """In the student's process: give up every right that is left."""
         os.setsid()
         bound(self.plan.bounds, _MANY)
+
+    def become_nobody(self, of_root: bool) -> None:
+        """Give up every privilege, for good; a root becomes a user who owns nothing."""
+        self.system.no_new_privileges()
+        self.system.bound_capabilities()
+        if of_root:
+            os.setgroups([])
+            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+        self.system.drop_capabilities()
+        self.system.keep_memory_private()
 
 
 class Filtered(Jail):
@@ -154,17 +166,13 @@ class Filtered(Jail):
         os.chdir("/")
         memory = os.open("/proc/self/mem", os.O_RDONLY)
         bound(self.plan.bounds, _MANY)
-        self.system.no_new_privileges()
-        if os.geteuid() == 0:
+        found = os.geteuid() == 0
+        if found:
             os.seteuid(_NOBODY)
             found = all(os.access(place, os.R_OK, effective_ids=True) for place in self.plan.places)
             os.seteuid(0)
-            if found:
-                become_nobody()
-        self.system.bound_capabilities()
-        self.system.drop_capabilities()
+        self.become_nobody(of_root=found)
         self.system.die_with_parent()
-        self.system.keep_memory_private()
         listener = Refusals(alone=True).install(self.system)
         with socket.socket(fileno=self.kept) as monitor:
             socket.send_fds(monitor, [b"f"], [listener, memory])
@@ -185,7 +193,6 @@ class Namespaces(Jail):
         """Leave the system's namespaces and its file system."""
         spaces = linux.CLONE_NEWNS | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
         self._leave(linux.CLONE_NEWUSER | spaces)
-        self.system.raise_loopback()
         self.system.mount("", "/", "", linux.MS_REC | linux.MS_PRIVATE)
         self._build("/proc")
         self.system.change_root("/proc")
@@ -193,10 +200,7 @@ class Namespaces(Jail):
     def begin(self, student: Callable[[], None], report: int, /) -> int:
         """A process namespace whose first process reaps, and reports on the student's."""
         self.system.unshare(linux.CLONE_NEWPID | linux.CLONE_NEWNS | linux.CLONE_NEWIPC)
-        child = os.fork()
-        if child == 0:
-            self._reap(student, report)
-        return child
+        return forked(lambda: self._reap(student, report))
 
     def surrender(self) -> None:
         """Become nobody, without capabilities, behind a filter of system calls."""
@@ -204,12 +208,7 @@ class Namespaces(Jail):
         counts_by_namespace = [int(part) for part in release] >= [5, 14]
         bounds = self.plan.bounds
         bound(bounds, bounds.processes if self.uid == 0 or counts_by_namespace else _MANY)
-        self.system.no_new_privileges()
-        self.system.bound_capabilities()
-        if self.uid == 0:
-            become_nobody()
-        self.system.drop_capabilities()
-        self.system.keep_memory_private()
+        self.become_nobody(of_root=self.uid == 0)
         Refusals().install(self.system)
 
     def _leave(self, namespaces: int) -> None:
@@ -234,29 +233,23 @@ class Namespaces(Jail):
             Path("/proc/self/uid_map").write_text(f"{_NOBODY} {self.uid} 1\n")
             self.uid = _NOBODY
 
-    def _reap(self, student: Callable[[], None], report: int) -> None:
+    def _reap(self, student: Callable[[], None], report: int) -> int:
         """The first process of the namespace: when it ends, every other one in there is killed."""
-        code = 1
-        try:
-            self.system.die_with_parent()
-            self.system.keep_memory_private()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
-            self._furnish()
-            child = os.fork()
-            if child == 0:
-                student()
-            os.closerange(0, report)
-            os.closerange(max(report + 1, 0), 1 << 16)
+        self.system.die_with_parent()
+        self.system.keep_memory_private()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        self._furnish()
+        child = forked(student)
+        os.closerange(0, report)
+        os.closerange(max(report + 1, 0), 1 << 16)
+        pid, status, used = os.wait4(-1, 0)
+        while pid != child:
             pid, status, used = os.wait4(-1, 0)
-            while pid != child:
-                pid, status, used = os.wait4(-1, 0)
-            code = os.waitstatus_to_exitcode(status)
-            if report >= 0:
-                os.write(report, STATUS.pack(status, used.ru_maxrss))
-                code = 0
-        finally:
-            os._exit(code)
+        if report < 0:
+            return os.waitstatus_to_exitcode(status)
+        os.write(report, STATUS.pack(status, used.ru_maxrss))
+        return 0
 
     def _furnish(self) -> None:
         """Folders to write in that nobody else sees, and that are gone with the namespace."""
@@ -301,18 +294,13 @@ class Namespaces(Jail):
 
 
 def _map_ids_when_told(here: int, there: int, zygote: int) -> int:
-    helper = os.fork()
-    if helper == 0:
-        code = 1
-        try:
-            os.close(there)
-            os.read(here, 1)
-            for kind in ("gid_map", "uid_map"):
-                Path(f"/proc/{zygote}/{kind}").write_text(f"0 0 1\n{_NOBODY} {_NOBODY} 1\n")
-            code = 0
-        finally:
-            os._exit(code)
-    return helper
+    def map_ids() -> None:
+        os.close(there)
+        os.read(here, 1)
+        for kind in ("gid_map", "uid_map"):
+            Path(f"/proc/{zygote}/{kind}").write_text(f"0 0 1\n{_NOBODY} {_NOBODY} 1\n")
+
+    return forked(map_ids)
 
 
 _JAILS = dict(zip(STEPS, (Namespaces, Filtered, Jail), strict=True))
@@ -328,17 +316,9 @@ def strongest(plan: Plan) -> Jail:
 
 
 def _works(jail: Jail) -> bool:
-    def surrender() -> None:
-        jail.surrender()
-        os._exit(0)
+    def attempt() -> int:
+        jail.enter()
+        inner = jail.begin(jail.surrender, -1)
+        return os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
 
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            jail.enter()
-            inner = jail.begin(surrender, -1)
-            code = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
-        finally:
-            os._exit(code)
-    return os.waitpid(child, 0)[1] == 0
+    return os.waitpid(forked(attempt), 0)[1] == 0

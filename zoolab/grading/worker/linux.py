@@ -10,7 +10,6 @@ import errno
 import os
 import platform
 import re
-import socket
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
@@ -31,7 +30,6 @@ _PR_SET_NO_NEW_PRIVS = 38
 _SECUREBITS = 0b11101111
 _CAPABILITY_VERSION = 0x20080522
 _LAST_CAPABILITY = 63
-_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 
 
 class System:
@@ -77,14 +75,6 @@ class System:
         self.call("pivot_root", b".", b".")
         self.call("umount2", b".", _MNT_DETACH)
         os.chdir("/")
-
-    def raise_loopback(self) -> None:
-        """Switch on 127.0.0.1 in a network namespace of one's own."""
-        import fcntl
-
-        request = struct.pack("16sh22x", b"lo", _IFF_UP)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-            fcntl.ioctl(any_socket, _SIOCSIFFLAGS, request)
 
     def die_with_parent(self) -> None:
         """Be killed when the parent ends."""

@@ -4,18 +4,33 @@ from __future__ import annotations
 import __future__
 
 import ast
-import importlib.abc
-import importlib.machinery
+import builtins
 import inspect
 import linecache
+import re
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 # The flags of all `from __future__ import`s.
 _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
+
+
+# %magic, !command, ?help, help?, and a variable that is given what a magic or a command returns.
+_MAGIC_LINE = re.compile(r"^([ \t]*+)((?:[%!?]|[\w.]++\?|\w++ *+= *+[%!]).*)$", re.MULTILINE)
+_PASS = r"\1pass  # \2"
+
+
+def without_magics(cell: str) -> str:
+    """A cell that is not Python: lines and cells that only IPython or another language knows do nothing."""
+    first, newline, rest = cell.lstrip("\n").partition("\n")
+    if first.startswith("%%"):
+        runs = first.split()[0] in ("%%time", "%%timeit", "%%capture")
+        return f"# {first}{newline}{_MAGIC_LINE.sub(_PASS, rest)}" if runs else ""
+    return _MAGIC_LINE.sub(_PASS, cell)
 
 
 class Notebook:
@@ -29,14 +44,21 @@ class Notebook:
         """Run a cell; one that fails costs what it would have defined, no more."""
         name = f"<cell {number}>"
         linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
-        flags = self._features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        code = compile(cell, name, "exec", flags=flags, dont_inherit=True)
+        try:
+            code = self._compiled(cell, name)
+        except SyntaxError:
+            code = self._compiled(without_magics(cell), name)
         self._features |= code.co_flags & _FUTURE
         result = eval(code, self.names)
         if code.co_flags & inspect.CO_COROUTINE:
             import asyncio
 
             asyncio.run(result)
+
+    def _compiled(self, cell: str, name: str) -> types.CodeType:
+        flags = self._features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code: types.CodeType = compile(cell, name, "exec", flags=flags, dont_inherit=True)
+        return code
 
 
 class Nothing:
@@ -51,26 +73,24 @@ class Nothing:
         return self
 
 
-class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """The cells of a notebook import `check` and `predict` from zoolab, and `display` from IPython; here
-    they do nothing."""
+def importing(usual: Callable[..., Any]) -> Callable[..., Any]:
+    """An `__import__` for submissions: what cells import from zoolab and IPython does nothing here."""
 
-    def __init__(self, names: tuple[str, ...] = ("zoolab", "IPython", "IPython.display")) -> None:
-        self.names = names
-
-    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:
-        """Only these modules are here."""
-        if name not in self.names:
-            return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=name == "IPython")
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Its names do nothing; of zoolab there are three, and any other is an ImportError."""
-        if module.__name__ == "zoolab":
+    def find(name: str, *rest: Any, **more: Any) -> Any:
+        top, _, below = name.partition(".")
+        if top not in ("zoolab", "IPython"):
+            return usual(name, *rest, **more)
+        module = types.ModuleType(name)
+        if top == "IPython":
+            vars(module).update(get_ipython=Nothing, __getattr__=Nothing().__getattr__)
+        elif below:
+            refuse(below)
+        else:
             names = dict.fromkeys(("check", "predict", "inspect"), Nothing())
             vars(module).update(names, __getattr__=refuse)
-        else:
-            vars(module).update(get_ipython=Nothing, __getattr__=Nothing().__getattr__)
+        return module
+
+    return find
 
 
 def refuse(name: str) -> Any:
@@ -78,7 +98,7 @@ def refuse(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     raise ImportError(
-        f"zoolab.{name} cannot be imported while a submission is graded; write the code yourself"
+        f"{name} of zoolab cannot be imported while a submission is graded; write the code yourself"
     )
 
 
@@ -86,5 +106,5 @@ def install() -> types.ModuleType:
     """Make a fresh `__main__` the program that runs, with what a notebook has, and zoolab the stand-in."""
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     vars(module).update(get_ipython=Nothing, display=Nothing())
-    sys.meta_path.insert(0, StandIn())
+    builtins.__import__ = importing(builtins.__import__)
     return module

@@ -221,13 +221,11 @@ def _called(message: Message, notebook: Notebook, ask: Ask) -> Message:
     if function is None:
         return {"missing": True}
     args = _arguments(message["args"], ask, message["call"])
-    kwargs = _arguments(message["kwargs"], ask, message["call"])
     try:
-        value = function(*args, **kwargs)
+        value = function(*args)
     except BaseException as error:
         return {"raised": _described(error)}
-    after = Writer()
-    return _fit(value, args=after.after_the_call(args), kwargs=after.after_the_call(kwargs))
+    return _fit(value, args=Writer().after_the_call(args))
 
 
 def _fit(value: Any, **more: Any) -> Message:

@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import resource  # noqa: F401 - os.wait4 imports it, and a jail may hide it from the monitor while it is built
 import select
 import signal
 import site
@@ -20,7 +21,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from zoolab.grading.worker.jail import STATUS, Bounds, Jail, Plan, strongest
+from zoolab.grading.worker.jail import STATUS, Bounds, Jail, Plan, forked, strongest
 from zoolab.grading.worker.linux import Opener, System, memory_group
 from zoolab.grading.worker.serve import drop_modules, serve_cells
 
@@ -89,14 +90,14 @@ def _fork_when_told(control: socket.socket, jail: Jail, join: int) -> bool:
     told, descriptors, *_ = socket.recv_fds(control, 1, 2)
     if not told or len(descriptors) != 2:
         return False
-    if os.fork() == 0:
-        try:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            control.close()
-            channel, leash = descriptors
-            _attend(channel, leash, jail, join)
-        finally:
-            os._exit(0)
+
+    def attend() -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        control.close()
+        channel, leash = descriptors
+        _attend(channel, leash, jail, join)
+
+    forked(attend)
     for descriptor in descriptors:
         os.close(descriptor)
     return True
@@ -112,14 +113,13 @@ def _attend(channel: int, leash: int, jail: Jail, join: int) -> None:
     holder = jail.begin(lambda: _run_student(channel, jail, join), reported)
     for descriptor in (reported, channel):
         os.close(descriptor)
-    watch = _Watch(holder, leash, jail.opener)
-    status, memory = watch.until_it_ends()
+    status, memory, stopped = _wait(holder, leash, jail.opener)
     os.set_blocking(report, False)
     with suppress(BlockingIOError):
         told = os.read(report, STATUS.size)
         if len(told) == STATUS.size:  # by the first process of a namespace, about the student's
             status, memory = STATUS.unpack(told)
-    found = {"status": status, "memory": memory * 1024, "stopped": watch.stopped}
+    found = {"status": status, "memory": memory * 1024, "stopped": stopped}
     grader = socket.socket(fileno=leash)
     grader.settimeout(_REPORT_SECONDS)
     with suppress(OSError):
@@ -128,45 +128,33 @@ def _attend(channel: int, leash: int, jail: Jail, join: int) -> None:
 
 def _run_student(channel: int, jail: Jail, join: int) -> None:
     """The student's process: it keeps the channel, and nothing else."""
-    code = 1
-    try:
-        with suppress(OSError):  # without a group, the limits of each process remain
-            os.write(join, b"0")
-        os.dup2(channel, 3)
-        os.closerange(4, jail.kept)
-        os.closerange(jail.kept + 1, 1 << 16)
-        jail.surrender()
-        serve_cells(socket.socket(fileno=3))
-        code = 0
-    except SystemExit:
-        code = 0
-    finally:
-        os._exit(code)
+    with suppress(OSError):  # without a group, the limits of each process remain
+        os.write(join, b"0")
+    os.dup2(channel, 3)
+    os.closerange(4, jail.kept)
+    os.closerange(jail.kept + 1, 1 << 16)
+    jail.surrender()
+    serve_cells(socket.socket(fileno=3))
 
 
-class _Watch:
-    """Looks after a process until it ends: opens what it may read, and kills it when the grader lets go."""
-
-    def __init__(self, holder: int, leash: int, opener: Opener | None) -> None:
-        self.holder, self.leash, self.opener, self.stopped = holder, leash, opener, False
-        self.poller = select.poll()
-        self.poller.register(leash, select.POLLIN)
-        if hasattr(os, "pidfd_open"):
-            self.poller.register(os.pidfd_open(holder), select.POLLIN)
-        if opener is not None:
-            self.poller.register(opener.listener, select.POLLIN)
-
-    def until_it_ends(self) -> tuple[int, int]:
-        """How it ended, and the most memory that it used, in KiB."""
-        ended, status, used = os.wait4(self.holder, os.WNOHANG)
-        while not ended:
-            for ready, _ in self.poller.poll(_LOOK_EVERY * 1000):
-                if ready == self.leash:
-                    self.poller.unregister(self.leash)
-                    os.kill(self.holder, signal.SIGKILL)
-                    self.stopped = True
-                elif self.opener is not None and ready == self.opener.listener:
-                    with suppress(OSError):  # the call was interrupted, or its process has ended
-                        self.opener.serve()
-            ended, status, used = os.wait4(self.holder, os.WNOHANG)
-        return status, used.ru_maxrss
+def _wait(holder: int, leash: int, opener: Opener | None) -> tuple[int, int, bool]:
+    """Wait for a process, open what it may read, and kill it when the grader lets go: how it ended, the most
+    memory that it used, in KiB, and whether it was killed."""
+    poller, stopped = select.poll(), False
+    poller.register(leash, select.POLLIN)
+    if hasattr(os, "pidfd_open"):
+        poller.register(os.pidfd_open(holder), select.POLLIN)
+    if opener is not None:
+        poller.register(opener.listener, select.POLLIN)
+    ended, status, used = os.wait4(holder, os.WNOHANG)
+    while not ended:
+        for ready, _ in poller.poll(_LOOK_EVERY * 1000):
+            if ready == leash:
+                poller.unregister(leash)
+                os.kill(holder, signal.SIGKILL)
+                stopped = True
+            elif opener is not None and ready == opener.listener:
+                with suppress(OSError):  # the call was interrupted, or its process has ended
+                    opener.serve()
+        ended, status, used = os.wait4(holder, os.WNOHANG)
+    return status, used.ru_maxrss, stopped

@@ -4,8 +4,7 @@
 trailing_comma: a comma before the closing brace -> invalid_json
 
 kinds.py      what can be broken (faults.toml), and what is broken here
-replies.py    a whole reply, or a call in it
-arguments.py  the arguments of a call
+replies.py    a whole reply, a call in it, or the arguments of that
 tools.py      tools that misbehave, and what they return
 model.py      the model that has all of it, and its endpoint: statuses and dropped streams
 """

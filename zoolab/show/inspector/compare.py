@@ -33,9 +33,7 @@ class Comparison(NamedTuple):
 def compare(one: TraceLog, other: TraceLog) -> Comparison:
     """Align two traces by kind of step, tool and slot; a fork and its parent first by position."""
     same = min(max(_forked(one, other), _forked(other, one)), len(one), len(other))
-    pairs = [(i, i) for i in range(same)]
-    for a, b in align(one.steps[same:], other.steps[same:]):
-        pairs.append((a if a == _NOTHING else a + same, b if b == _NOTHING else b + same))
+    pairs = [*((i, i) for i in range(same)), *align(one.steps, other.steps, same)]
     parts = (
         (a, b)
         for a, b in pairs
@@ -50,13 +48,13 @@ def _forked(child: TraceLog, parent: TraceLog) -> int:
     return at + 1 if child.meta.get("parent") == parent.run_id and type(at) is int else 0
 
 
-def align(one: list[Step], other: list[Step]) -> Iterator[Pair]:
-    """The steps of two runs in pairs, -1 if one of them has none."""
-    a, b = [_key(step) for step in one], [_key(step) for step in other]
+def align(one: list[Step], other: list[Step], start: int = 0) -> Iterator[Pair]:
+    """The steps of two runs from `start` on in pairs, -1 if one of them has none."""
+    a, b = [_key(step) for step in one[start:]], [_key(step) for step in other[start:]]
     head, tail = common_ends(a, b)
-    yield from ((i, i) for i in range(head))
-    yield from _aligned(a[head : len(a) - tail], b[head : len(b) - tail], head)
-    yield from zip(range(len(a) - tail, len(a)), range(len(b) - tail, len(b)), strict=True)
+    yield from ((i, i) for i in range(start, start + head))
+    yield from _aligned(a[head : len(a) - tail], b[head : len(b) - tail], start + head)
+    yield from zip(range(len(one) - tail, len(one)), range(len(other) - tail, len(other)), strict=True)
 
 
 def _key(step: Step) -> tuple[Any, ...]:
@@ -101,7 +99,6 @@ def _content(record: Record) -> Any:
 
 
 def _words(before: TraceLog, after: TraceLog) -> str:
-    """What the second trace has more or less than the first."""
     a, b = totals_of(before), totals_of(after)
     tokens = sum((b[name] or 0) - (a[name] or 0) for name in ("tokens_in", "tokens_out"))
     counted = any(totals[name] is not None for totals in (a, b) for name in ("tokens_in", "tokens_out"))

@@ -70,7 +70,8 @@ class Driver:
 
     def until(self, kind: str = "", tool: str = "", error: bool = False, shown: Any = None) -> None:
         """Go on until a step of a kind, a step of a tool's calls, or an error has come."""
-        if not (kind or tool or error) or (kind and kind not in KINDS):
+        known = (not kind or kind in KINDS) and isinstance(tool, str)
+        if not (known and (kind or tool or error)):
             raise InvalidInput(f"cannot run to {excerpt(kind or 'nothing')}", expected=", ".join(KINDS))
 
         def reached(step: Step) -> bool:

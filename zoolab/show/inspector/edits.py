@@ -97,7 +97,6 @@ def _json(value: Any) -> str:
 
 
 def _parsed(field: str, text: str, kind: type = object) -> Any:
-    """The value of a text, of one kind; or `InvalidInput`."""
     try:
         value = parse_json(text)
     except NotStrictJSON as error:
@@ -110,7 +109,6 @@ def _parsed(field: str, text: str, kind: type = object) -> Any:
 
 
 def _with(record: Record, texts: dict[str, str]) -> Record:
-    """The record with other texts in some of its fields."""
     match record:
         case ToolRegistry():
             return record.changed(lambda tool: _edited_tool(tool, texts))

@@ -21,20 +21,8 @@ from zoolab.models.recording import RequestKeys, nearest_difference
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Permissions
-from zoolab.records import (
-    Decision,
-    Limits,
-    Message,
-    Messages,
-    Model,
-    Outcome,
-    Record,
-    Reply,
-    Request,
-    Result,
-    Step,
-    ToolCall,
-)
+from zoolab.records import Decision, Limits, Model, Outcome, Record, Reply, Request, Result, Step, ToolCall
+from zoolab.records.messages import Message, Messages
 from zoolab.show.wording import pretty
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.tools import Tool, ToolRegistry, ToolReturn
@@ -69,7 +57,6 @@ def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
 
 
 def _messages_with(trace: TraceLog, step: Step, record: Record) -> Messages:
-    """`messages[]` after a step, if the step holds `record` instead."""
     last: Message
     match record:
         case Request():

@@ -792,8 +792,10 @@ class Workbench {
 
   toggle(open = !this.open) {
     this.open = open;
-    this.app.drawSoon();
-    if (open) requestAnimationFrame(() => (this.areas[0]?.area ?? this.ways.querySelector("button"))?.focus());
+    if (!open) return this.app.drawSoon();
+    // At once: a frame later, the next key would be meant for the inspector and go to the field, or the other way.
+    this.app.draw();
+    (this.areas[0]?.area ?? this.ways.querySelector("button"))?.focus();
   }
 
   leave() {
@@ -906,7 +908,7 @@ class StepPanel {
     this.fork = button("Edit or fork", "fork", () => column.bench.toggle(), { "aria-expanded": "false", class: "zl-button zl-edit" });
     this.next = h("p", { class: "zl-next" });
     this.blocks = h("div", { class: "zl-blocks" });
-    this.el = h("section", { class: "zl-step", tabindex: "0", role: "group", "aria-label": "The step" }, h("div", { class: "zl-top" }, this.head, this.fork), this.next, this.blocks);
+    this.el = h("section", { class: "zl-step", tabindex: "0", role: "group", "aria-label": `Step of ${column.label}` }, h("div", { class: "zl-top" }, this.head, this.fork), this.next, this.blocks);
     this.sight = new Sight(this.el);
   }
 
@@ -1243,6 +1245,7 @@ class App {
     this.busy = false;
     this.gone = false;
     this.moving = false;
+    this.settling = false;
     this.columns = { main: new Column(this, "main"), other: new Column(this, "other") };
     this.header = new Header(this);
     this.liveBar = new LiveBar(this);
@@ -1373,6 +1376,7 @@ class App {
   draw() {
     this.due = null;
     const held = this.root.contains(this.focused);
+    const opened = this.comparing && !this.root.classList.contains("zl-two");
     if (this.gone) this.say(GONE);
     this.root.classList.toggle("zl-two", this.comparing);
     this.root.setAttribute("aria-busy", String(this.busy));
@@ -1383,8 +1387,17 @@ class App {
     // What had the focus may be gone, such as the button that forked.
     if (held && !(this.root.contains(this.focused) && (this.focused === this.root || this.focused.offsetParent))) {
       this.columns.main.step.el.focus({ preventScroll: true });
-      this.root.scrollIntoView({ block: "nearest", behavior: "instant" });
+      this.settling = true;
     }
+    this.settle(held && opened);
+  }
+
+  /** Stay in sight until all panels have come; where not all of it fits, the step matters, not the header. */
+  settle(begin) {
+    this.settling ||= begin;
+    if (!this.settling) return;
+    for (const el of [this.root, this.columns.main.el]) el.scrollIntoView({ block: "nearest", behavior: "instant" });
+    this.settling = this.busy || Boolean(this.root.querySelector(".zl-column:not([hidden]) .zl-step[aria-busy=true]"));
   }
 
   get focused() {

@@ -13,7 +13,7 @@ import traitlets
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt
-from zoolab.loop.deltas import listening
+from zoolab.loop.about import listening
 from zoolab.models.assembly import assemble
 from zoolab.records import KINDS, Model, Outcome, Record
 from zoolab.show.block_types import Room, sendable
@@ -116,16 +116,8 @@ def partner(pairs: list[list[int]] | None, step: int) -> int:
 
 
 def _number(value: object) -> int:
-    """A step number as the browser sent it."""
     if type(value) is not int or value < 0:
         raise InvalidInput(f"a step number is {excerpt(value)}", expected="a whole number")
-    return value
-
-
-def _text(value: object) -> str:
-    """A text as the browser sent it."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"found {excerpt(value)}", expected="text")
     return value
 
 
@@ -173,7 +165,6 @@ class Inspector(anywidget.AnyWidget):
         return self.view.trace
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The widget; the story for readers without widgets; and a line of text."""
         data, metadata = self._widget()
         data["text/html"] = story_of(self.trace)
         names = (set(kwargs.get("include") or data) & set(data)) - set(kwargs.get("exclude") or ())
@@ -241,32 +232,30 @@ class Inspector(anywidget.AnyWidget):
             case {"type": "run"}:
                 self._drive(lambda driver: driver.run(self._report))
             case {"type": "until"}:
-                kind, tool = _text(message.get("kind") or ""), _text(message.get("tool") or "")
-                error = bool(message.get("error"))
-                self._drive(lambda driver: driver.until(kind, tool, error, self._report))
+                kind, tool, error = (message.get(name) or "" for name in ("kind", "tool", "error"))
+                self._drive(lambda driver: driver.until(kind, tool, bool(error), self._report))
             case {"type": "answer"}:
                 self._answer(message.get("then"), *self._edited(message))
             case {"type": "decide"}:
                 self._drive(lambda driver: driver.decide(message.get("choice")))
             case {"type": "fork"}:
                 self._fork(message.get("verb"), *self._edited(message))
-            case {"type": "open"}:
-                self._open(self.trace.index(_number(message.get("seq"))))
+            case {"type": "open", "seq": int(seq)}:
+                self._open(self.trace.index(seq))
             case {"type": "back"} if len(self._views) == 1:
                 advice = "there is no trace to go back to"
                 raise InvalidInput("this is the first trace", advice=advice)
             case {"type": "back"}:
                 self._views.pop()
                 self._show(0, self.view.step)
-            case {"type": "note"}:
-                seq = self.trace.index(_number(message.get("seq")))
-                add_note(self.trace, seq, _text(message.get("text")))
+            case {"type": "note", "seq": int(seq), "text": str(text)}:
+                add_note(self.trace, self.trace.index(seq), text)
                 self.notes = sendable(notes_of(self.trace))
             case {"type": "compare", "with": "parent"} if self.view.beside is None:
                 advice = "fork first, or inspect(trace, other)"
                 raise InvalidInput("there is nothing to compare with", advice=advice)
-            case {"type": "compare", "with": "parent" | "none" as wanted}:
-                self.view.comparing = wanted == "parent"
+            case {"type": "compare", "with": "parent" | "none" as other}:
+                self.view.comparing = other == "parent"
                 self._show(0)
             case _:
                 what = f"the widget sent the unknown message {excerpt(message)}"
@@ -284,10 +273,8 @@ class Inspector(anywidget.AnyWidget):
         self.send({"type": "panels", "which": which, "panels": panels})
 
     def _edited(self, message: dict[str, Any]) -> tuple[int, Record]:
-        """The number of a step, and its record with the edits of the message."""
-        seq = _number(message.get("seq"))
-        record = self.trace.steps[self.trace.index(seq)].record
-        return seq, edited(record, message.get("edits") or [])
+        seq = self.trace.index(_number(message.get("seq")))
+        return seq, edited(self.trace.steps[seq].record, message.get("edits") or [])
 
     def _drive(self, go: Callable[[Driver], None]) -> None:
         driver = self.view.driver

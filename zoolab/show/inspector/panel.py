@@ -97,7 +97,6 @@ def _what_next(moment: Moment) -> str | None:
 
 
 def _diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
-    """The change of `messages[]`: in words, in rows, as a JSON patch."""
     change = moment.change
     patch: list[Operation] = []
     whole = list_patch(change.removed, change.added, change.kept)
@@ -160,7 +159,6 @@ def list_patch(before: Sequence[Any], after: Sequence[Any], start: int = 0) -> l
 
 
 def _full_tab(moment: Moment, room: Room) -> list[Block]:
-    """`messages[]` after the step; of a long conversation, its end."""
     held, appended = moment.step.messages, moment.step.appended
     before = max(0, len(held) - _WINDOW)
     known = len(held) - appended
@@ -170,7 +168,6 @@ def _full_tab(moment: Moment, room: Room) -> list[Block]:
 
 
 def _raw_tab(moment: Moment, room: Room) -> Block:
-    """What was on the wire: the body as sent, the reply as it came."""
     step = moment.step
     match step.record:
         case Request() as request:

@@ -4,6 +4,11 @@ import json
 from dataclasses import asdict, dataclass, field
 
 
+def same(name, arguments):
+    """A text that two calls share if they are the same; 1 and true are not."""
+    return json.dumps([name, arguments], sort_keys=True)
+
+
 @dataclass
 class Memory:
     messages: list
@@ -17,7 +22,7 @@ class Memory:
         return cls(**state)
 
     def verdict(self, name, arguments):
-        return next((v["said"] for v in self.verdicts if (v["name"], v["arguments"]) == (name, arguments)), None)
+        return next((v["said"] for v in self.verdicts if v["call"] == same(name, arguments)), None)
 
     @property
     def tainted(self):
@@ -50,7 +55,7 @@ def handle(memory, call, decision, tools, run):
         case _, _, said:
             pass
     if said in ("session", "deny") and memory.verdict(name, arguments) is None:
-        memory.verdicts.append({"said": said, "name": name, "arguments": arguments})
+        memory.verdicts.append({"said": said, "call": same(name, arguments)})
     if said == "deny":
         return "DENIED by the user."
     if tools[name]["foreign"]:

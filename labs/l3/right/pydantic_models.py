@@ -28,6 +28,8 @@ class Logs(Strict):
 
 
 class Contact(Strict):
+    """The person who asks for it."""
+
     name: str = Field(description="Full name of the person.")
     email: str = Field("", description="Mail address of the person.")
 
@@ -35,7 +37,7 @@ class Contact(Strict):
 class Ticket(Strict):
     title: str = Field(description="One line for the list.")
     severity: Severity = Field(description="How bad things are now.")
-    contact: Contact = Field(description="The person who asks for it.")
+    contact: Contact
     hours: Annotated[float, Field(ge=0)] = Field(1, description="Hours it may take at most.")
     public: bool = Field(False, description="Whether everybody may read it.")
 

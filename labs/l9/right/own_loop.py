@@ -3,12 +3,23 @@
 import json
 from itertools import product
 
-START = [{"role": "system", "content": "Help."}, {"role": "user", "content": "Zürich?"}, {"role": "user", "content": "Go."}]
 KIT = {
     "count": {"returns": [1, {"a": None}]},
     "quote": {"returns": 'say "so"'},
     "zero": {"returns": 0},
-    "fail": {"raises": "the disk is full"},
+    "none": {"returns": None},
+    "page": {"returns": " Pages & more " * 20},
+    "blank": {"returns": ""},
+    "true": {"returns": True},
+    "float": {"returns": 0.25},
+    "lists": {"returns": [[]]},
+    "nothing": {"returns": {}},
+    "rows": {"returns": ["row", *range(60)]},
+    "error": {"returns": {"error": 0}},
+    "number": {"returns": "007"},
+    "errors": {"returns": "Errors: none"},
+    "fail": {"raises": "The disk is full:\n" + "and nobody is there, " * 7},
+    "break": {"raises": "it broke"},
 }
 END = {"role": "assistant", "content": "That is all."}
 
@@ -18,16 +29,41 @@ def ask(*calls, content=None):
     return {"role": "assistant", "content": content, "tool_calls": made}
 
 
+START = [
+    {"role": "user", "content": "Zürich? "},
+    ask(("k9", "zero", "{}")),
+    {"role": "tool", "tool_call_id": "k9", "content": "1"},
+    {"role": "user", "content": "Go."},
+]
+
+
 def scenarios():
     two = ask(("k9", "count", '{"n": 1, "m": [2]}'), ("k1", "quote", '{"n": 2}'), content="Two at once.")
     same = ask(("k1", "count", '{"n": 3}'), ("k1", "count", '{"n": 4}'), ("k1", "zero", "{}"))
-    odd = ask(("z", "fail", '{"x": 1}'), ("y", "nosuch", "{}"), ("x", "zero", '{"x":'), ("w", "count", '{"y": 2}'))
+    odd = ask(("t", "break", "{}"), ("z", "fail", '{"x": 1}'), ("y", "nosuch", "{}"), ("x", "zero", '{"x":'), ("w", "count", '{"y": 2}'))
     listed = ask(("v", "count", "[1]"), ("u", "quote", '{"deep": {"er": 1}}'), content="Again.")
     for replies, limit in product(([END], [two, END], [two, same, two, END], [odd, listed, END]), (8,)):
         yield replies, limit
     yield [two, END], 2
     yield [same, two, odd, two, two, same], 3
-    yield [ask(("a", "zero", "{}"))] * 12, 12
+    yield [ask(("a", "zero", "{}"))] * 13, 12
+    names = [name for name in KIT if name not in ("fail", "break")]
+    values = ask(*(("v", name, ' {"n":0}') for name in (*names, "count")), content="")
+    arguments = [{"N": None}, {"n": "", "m": "9"}, {"n": "{}"}, {"n": [{}]}, {"n": " a "}, {"n": "long" * 40}]
+    passed = ask(*(("p", "zero", json.dumps(one)) for one in arguments))
+    texts = ["", " ", "null", "false", "8", '""', '"{}"', "[]", '[["a", 1]]', '[{"a": 1}]', "{} 1"]
+    texts += ["so {}", "```json\n{}\n```", "{'n': 5}", '{"n": 5,}', '{"n": 5}']
+    bad = ask(*(("b", "zero", text) for text in texts), *((n, n, "{}") for n in ("Zero", "zero ", "functions.zero")))
+    fails = ask(("f", "fail", "{}"))
+    yield [values, passed, fails, fails, {"role": "assistant", "content": "", "tool_calls": []}, END], 8
+    yield [bad, two, END], 8
+    yield [values, values, END], 8
+    yield [ask(("n", "nosuch", "{}")), {"role": "assistant", "content": None, "tool_calls": None}], 8
+    yield [two, two], 1
+    yield [odd, odd], 1
+    yield [fails] * 5, 2
+    yield [fails] * 5, 4
+    yield [values] * 2, 1
 
 
 def expected(replies, limit):
@@ -37,7 +73,7 @@ def expected(replies, limit):
         requests.append(list(said))
         said.append(reply)
         rounds.append([])
-        for call in reply.get("tool_calls", []):
+        for call in reply.get("tool_calls") or []:
             said.append((call["id"], judge(call["function"])))
             if runnable(call["function"]):
                 rounds[-1].append([call["function"]["name"], json.loads(call["function"]["arguments"])])
