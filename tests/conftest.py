@@ -11,11 +11,15 @@ from hypothesis import settings
 
 from zoolab.errors import ZoolabError
 
-# hypothesis loads a profile of its own when it sees CI=1: the same examples each time, so nothing new is
-# found. The machine may be shared, so no example has a deadline. A failure prints how to repeat it.
+# hypothesis loads a profile of its own when it sees CI=1: it gives the same examples each time, and nothing
+# new is found. The machine may be shared, so no example has a deadline. A failure prints how to repeat it.
+# `--hypothesis-profile thorough` looks for what is rare. With `repeatable` the same code gets the same
+# examples: a check that decides whether work is accepted must not be a draw.
 settings.register_profile(
     "zoolab", settings.get_profile("default"), deadline=None, derandomize=False, print_blob=True
 )
+settings.register_profile("thorough", settings.get_profile("zoolab"), max_examples=3000)
+settings.register_profile("repeatable", settings.get_profile("zoolab"), derandomize=True)
 settings.load_profile("zoolab")
 
 MISSING = "needs a download: "
