@@ -24,7 +24,7 @@ from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_la
 from zoolab.errors import InvalidInput, LockHeld
 from zoolab.grading.classes import grade_all, grade_class, grade_task
 from zoolab.grading.gradebook import NotGraded, Store, Terms, file_name
-from zoolab.grading.labs import lab_version
+from zoolab.grading.labs import folder_of, lab_version
 from zoolab.grading.report import class_page, write_report
 from zoolab.grading.submissions import Handed, find_submissions, hand_in
 from zoolab.running.jobs import Workers, dask_executor
@@ -167,6 +167,20 @@ def test_the_same_work_gets_the_same_values_whatever_its_name_and_other_work_get
     assert [[row.name for row in rows] for rows in grades.same()] == [["anna/l.py", "bob/l (1).ipynb"]]
     copies = class_page(grades).partition("The same code to the letter")[2].partition("</ul>")[0]
     assert copies.count("<a ") == 2
+
+
+@pytest.mark.parametrize("meant_for", ["l1", "l4", "l8", "l11"])
+def test_work_that_is_meant_for_another_lab_is_said(executor, meant_for):
+    grades = grade_class("l3", [folder_of(meant_for) / "solution.ipynb"], executor=executor)
+    grade = grades.grade_of("solution.ipynb").grade
+    assert grade.points == 0
+    assert f"it has what {meant_for} asks for: `zoolab grade {meant_for}` grades it" in grade.nothing
+
+
+def test_work_with_a_function_of_this_lab_is_meant_for_it(tmp_path, executor):
+    code = "def run_loop(): ...\ndef validate(): ..."
+    grades = grade_class("l5", [make_class(tmp_path / "class", {"a.py": code})], executor=executor)
+    assert not any("asks for" in note for note in grades.grade_of("a.py").grade.notes)
 
 
 def test_what_cannot_be_read_has_no_points_and_is_said(tmp_path, lab, executor):

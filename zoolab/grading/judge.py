@@ -76,12 +76,12 @@ class Grade:
 
     @property
     def nothing(self) -> str:
-        """Why there is no point at all, if every case failed for one reason; else empty."""
-        told = {case.happened for case in self.cases}
-        if self.points or len(told) != 1:
+        """Why there is no point at all: the one reason of all cases, what was odd, or both; may be empty."""
+        if self.points:
             return ""
-        (reason,) = told
-        return "; ".join([reason, *(note for note in self.notes[:1] if note not in reason)])
+        told = {case.happened for case in self.cases}
+        reason = told.pop() if len(told) == 1 else ""
+        return "; ".join(filter(None, [reason, *(note for note in self.notes[:1] if note not in reason)]))
 
 
 def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) -> Grade:

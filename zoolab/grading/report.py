@@ -87,7 +87,7 @@ def class_page(grades: ClassGrades) -> str:
 def _remarks(grades: ClassGrades) -> Iterator[Html]:
     if nothing := [row for row in grades.rows if row.nothing]:
         told: list[str] = [join(_link(row), ": ", prose(row.nothing)) for row in nothing]
-        yield _list("No points, for one reason", told)
+        yield _list("No points", told)
     if same := grades.same():
         copies: list[str] = []
         for first, *rest in same:
