@@ -9,9 +9,9 @@ from labs.l7.cases import COLUMNS, KINDS, OTHER_CODES, Plan, frame_of, trace_of
 from zoolab.grading import Student
 from zoolab.jsontext import canonical
 
-TOOLS = ("read_file", "send_mail", "find_user", "flyHome")
+TOOLS = ("read_file", "send_mail", "find_user", "flyHome", "Read_file", "fly Home ")
 LAST = ("cut", "fine")
-ENDS = ("answer", "answer", "loop_limit", "model_error", "timeout")
+ENDS = ("answer", "answer", "loop_limit", "model_error", "timeout", "cancelled")
 REASONS = ("length", "length", "stop", "tool_calls", "content_filter")
 
 
@@ -20,13 +20,13 @@ def draw(chance: Random) -> list[dict[str, Any]]:
     plan: Plan = []
     for _ in range(chance.choice([0, 1, 2, 3, 4, 5, 14])):
         kinds = [kind for kind in KINDS if kind != "cut"]
-        turn = [(chance.choice(TOOLS), chance.choice([*kinds, "fine", "fine", "fine"])) for _ in range(3)]
+        turn = [(chance.choice(TOOLS), chance.choice([*kinds, "fine", "fine", "fine"])) for _ in range(12)]
         plan.append(
-            [*turn[: chance.randrange(3)], (chance.choice(TOOLS), chance.choice([*kinds, *LAST, *LAST]))]
+            [*turn[: chance.choice([0, 0, 1, 1, 2, 2, 12])], (chance.choice(TOOLS), chance.choice([*kinds, *LAST, *LAST]))]
         )
         if not _is_decided(trace_of(plan, chance)):
             plan.pop()
-    *steps, end = trace_of(plan, chance)
+    *steps, end = trace_of(plan, chance, chance.choice(["answer", "loop_limit"]) if plan else "answer")
     reasons = {turn: chance.choice(REASONS) for turn in range(1, len(plan) + 1) if chance.random() < 0.4}
     for event in steps:
         if event.get("reply") and event["turn"] in reasons:
