@@ -21,9 +21,8 @@ def draw(chance: Random) -> list[dict[str, Any]]:
     for _ in range(chance.choice([0, 1, 2, 3, 4, 5, 14])):
         kinds = [kind for kind in KINDS if kind != "cut"]
         turn = [(chance.choice(TOOLS), chance.choice([*kinds, "fine", "fine", "fine"])) for _ in range(12)]
-        plan.append(
-            [*turn[: chance.choice([0, 0, 1, 1, 2, 2, 12])], (chance.choice(TOOLS), chance.choice([*kinds, *LAST, *LAST]))]
-        )
+        last = chance.choice(TOOLS), chance.choice([*kinds, *LAST, *LAST])
+        plan.append([*turn[: chance.choice([0, 0, 1, 1, 2, 2, 12])], last])
         if not _is_decided(trace_of(plan, chance)):
             plan.pop()
     *steps, end = trace_of(plan, chance, chance.choice(["answer", "loop_limit"]) if plan else "answer")
