@@ -116,10 +116,14 @@ def _pairs(chance: Random, other: str = "") -> list[Pair]:
 
 
 def _measured(student: Student, pairs: list[Pair], *keys: str) -> dict[str, float | None]:
-    """What `measure` says of these pairs, under these keys: numbers or None."""
+    """What `measure` says of these pairs, under these keys: numbers or None. Without keys, those of the four
+    that are there: a share that is missing costs the cases about it only."""
     value = student.call("measure", pairs).value
     if not isinstance(value, dict):
         raise Wrong("`measure` did not return a dict")
+    keys = keys or tuple(key for key in _KEYS if key in value)
+    if not keys:
+        raise Wrong("the dict that `measure` returned has none of the four shares")
     for key in keys:
         if key not in value:
             raise Wrong(f"the dict that `measure` returned has no {key!r}")
@@ -204,8 +208,8 @@ def rounds_nothing(student: Student, chance: Random) -> None:
     pairs: list[Pair] = [(often, often)] * 13 + [(rare, rare)] * 2 + [(rare, None)] * 3 + [(rare, often)] * 2
     pairs += [(rarest, rarest)] + [(rarest, None)] * 4 + [(rarest, rare)] * 6
     pairs += [(None, None)] * 4 + [(None, often)] * 9  # 44 pairs, of which 13 need none: no share is short
-    found = _measured(student, pairs, *_KEYS)
-    if found == _measured(student, _pairs(chance), *_KEYS):
+    found = _measured(student, pairs)
+    if found == _measured(student, _pairs(chance)):
         raise Wrong("other pairs have the same shares")
     for key, share in found.items():
         if share is None or share == round(share, 8):
@@ -220,6 +224,8 @@ def weighs_tools_equally(student: Student, chance: Random) -> None:
     often, once, never = chance.sample(list(_PUBLIC)[:6], 3)
     pairs: list[Pair] = [(often, often)] * 8 + [(once, often), (never, None)] + [(None, None)] * 2
     _expect(student, "tools that are needed once, and never chosen", pairs, "balanced")
+    pairs = [(often, often)] * 8 + [(once, once), (never, None)] + [(None, None)] * 2
+    _expect(student, "tools with equal shares", pairs, "balanced")
 
 
 @case(2, "Each of the two has its own denominator.", public=True)
@@ -232,7 +238,7 @@ def counts_both_mistakes(student: Student, chance: Random) -> None:
 @case(1, "Compare names as they are, and average over what was expected, not over what was chosen.")
 def survives_invented_tools(student: Student, chance: Random) -> None:
     """A chosen tool that nobody expects, even one that does not exist, is a wrong choice and nothing more."""
-    often, rare, wrong = chance.sample(list(_PUBLIC)[:6], 3)
+    often, rare, wrong, fourth = chance.sample(list(_PUBLIC)[:6], 4)
     odd = [often.upper(), often.title(), f"{often}s", f"my_{often}", f"{often} ", f" {often}", often[:-1]]
     # U+FF3F is an underscore after Unicode's normalization NFKC.
     odd += [often.replace("_", mark) for mark in ("-", "\uff3f")]
@@ -245,20 +251,18 @@ def survives_invented_tools(student: Student, chance: Random) -> None:
         (wrong, None),
         (None, often),
     ]
-    known = _measured(student, [*needs, *[(often, wrong)] * len(odd), *[(None, often)] * len(odd)], *_KEYS)
-    right = _measured(student, [*needs, *[(often, often)] * len(odd), *[(None, None)] * len(odd)], *_KEYS)
+    known = _measured(student, [*needs, *[(often, wrong)] * len(odd), *[(None, often)] * len(odd)])
+    right = _measured(student, [*needs, *[(often, often)] * len(odd), *[(None, None)] * len(odd)])
     if known == right:
         raise Wrong("right choices and wrong ones have the same shares")
-    came = _measured(
-        student, [*needs, *[(often, name) for name in odd], *[(None, name) for name in odd]], *_KEYS
-    )
-    for key in _KEYS:
-        if not _is(came[key], known[key]):
+    came = _measured(student, [*needs, *[(often, name) for name in odd], *[(None, name) for name in odd]])
+    for key in known:
+        if not _is(came.get(key), known[key]):
             raise Wrong(f"`{key}` is not what it is if the wrong choices are known tools")
-    other = _measured(student, [*needs, ("magic", None), ("magic", wrong)], *_KEYS)
+    other = _measured(student, [*needs, (fourth, None), (fourth, wrong)])
     for name in odd:
-        named = _measured(student, [*needs, (name, None), (name, wrong)], *_KEYS)
-        if not all(_is(named[key], other[key]) for key in _KEYS):
+        named = _measured(student, [*needs, (name, None), (name, wrong)])
+        if not all(_is(named.get(key), other.get(key)) for key in known):
             raise Wrong(f"a tool of the name {name!r} is not counted as a tool like any other")
 
 
@@ -273,6 +277,10 @@ def knows_no_share_of_nothing(student: Student, chance: Random) -> None:
         raise Wrong("a share of no pairs is not None")
     if None in (needing["accuracy"], needing["balanced"], needing["missed"]) or idle["needless"] != 0:
         raise Wrong("a share of some pairs is not a number")
+    wrong = _measured(student, [("magic", None), (None, "magic")], "accuracy")
+    missed = _measured(student, [("check_stock", "check_stock")], "missed")
+    if wrong["accuracy"] is None or missed["missed"] is None:
+        raise Wrong("a share of 0 is not 0")
     _expect(student, "no pairs", [], *_KEYS)
 
 
