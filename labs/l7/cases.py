@@ -213,6 +213,10 @@ def each_failure_in_its_place(student: Student, chance: Random) -> None:
     for ordered in (steps[::-1], chance.sample(steps, len(steps))):
         if sorted(map(str, errors_of(student, [*ordered, end]))) != sorted(map(str, rows)):
             raise Wrong("the same steps in another order give other rows")
+    cut, fine = (calls[0][0], "cut"), (calls[1][0], FINE)
+    alone, before_many = (errors_of(student, trace_of([[cut], [fine] * count], chance)) for count in (1, 3))
+    if alone != before_many:
+        raise Wrong("the calls of another turn change the row of a call that was cut off")
 
 
 @case(points=3, hint="Which codes do you look for? Take whatever is an error, and not a list of some.")
