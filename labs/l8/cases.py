@@ -43,7 +43,7 @@ def _expect_compare(student: Student, a: Runs, b: Runs, key: str) -> None:
     p = mcnemar(only_a, only_b)
     verdict = "undecided" if p > 0.05 else "a" if only_a > only_b else "b"
     came = student.call("compare", a, b).value
-    if not isinstance(came, dict) or came.keys() != {"p", "verdict"}:
+    if not isinstance(came, dict) or not came.keys() >= {"p", "verdict"}:
         raise Wrong("`compare` did not return a dict of `p` and `verdict`")
     if came["verdict"] != verdict if key == "verdict" else not _near(came["p"], p):
         raise Wrong(f"`{key}` is another one than the task says")
@@ -54,10 +54,15 @@ def _expect_same(student: Student, pairs: list[tuple[Runs, ...]]) -> None:
 
     Whether its numbers are right is asked elsewhere.
     """
-    without, decided = student.call("compare", {}, {}).value, False
-    for a, b, c, d in pairs:
+
+    def said(a: Runs, b: Runs) -> Any:
         came = student.call("compare", a, b).value
-        if came != student.call("compare", c, d).value:
+        return [came.get("p"), came.get("verdict")] if isinstance(came, dict) else came
+
+    without, decided = said({}, {}), False
+    for a, b, c, d in pairs:
+        came = said(a, b)
+        if came != said(c, d):
             raise Wrong("these runs give other votes than the task says")
         decided = decided or came != without
     if not decided:
@@ -98,23 +103,25 @@ class Agents:
         """Run an agent once for each of these cases."""
         if agent not in self.seen or not isinstance(cases, list) or not set(cases) <= set(self.cases):
             raise ValueError("ask: an agent is 'a' or 'b', and cases are a list of names of cases")
+        answers = []
         for name in cases:
             runs = self.seen[agent].setdefault(name, [])
             runs.append(self._run(agent, name) if runs else self.first[agent][name])
-        return [self.seen[agent][name][-1] for name in cases]
+            answers.append(runs[-1])
+        return answers
 
-    def evaluated(self, student: Student, budget: int) -> Any:
-        """What `evaluate` returns; the runs that it asked for must be within the budget."""
+    def evaluated(self, student: Student, budget: int, *, strict: bool = True) -> Any:
+        """What `evaluate` returns. If `strict`, the runs that it asked for must be within the budget."""
         came = student.call("evaluate", Callback(self.ask, "ask"), self.cases, budget).value
-        if sum(len(runs) for seen in self.seen.values() for runs in seen.values()) > budget:
+        if strict and sum(len(runs) for seen in self.seen.values() for runs in seen.values()) > budget:
             raise Wrong("more runs were asked for than the budget pays for")
         return came
 
 
 def _claims(student: Student, chance: Random, gain: float | None, worlds: int) -> list[Any]:
-    """The verdicts about pairs of agents with this difference."""
+    """The verdicts about pairs of agents with this difference. Other cases judge what was spent."""
     agents = [Agents(chance, 100, gain) for _ in range(worlds)]
-    found = [each.evaluated(student, 200) for each in agents]
+    found = [each.evaluated(student, 200, strict=False) for each in agents]
     return [each.get("verdict") if isinstance(each, dict) else None for each in found]
 
 
@@ -163,7 +170,8 @@ def p_is_exact(student: Student, chance: Random) -> None:
 @case(points=1, hint="A claim needs p <= 0.05: 6 to 0 is enough, 5 to 0 is not.")
 def verdict_needs_evidence(student: Student, chance: Random) -> None:
     """The verdict is the agent with more votes if p is at most 0.05, and else `undecided`."""
-    for more, fewer in ((6, 0), (0, 6), (5, 0), (0, 0), (9, 1), (3, 12), (8, 3), (4, 13), (22, 10)):
+    few = ((6, 0), (0, 6), (5, 0), (0, 0), (9, 1), (3, 12), (8, 3), (4, 13))
+    for more, fewer in (*few, (22, 10), (60, 38)):
         pairs = _pairs(chance, *["+/-"] * more, *["-/+"] * fewer)
         _expect_compare(student, *pairs, "verdict")
 
@@ -177,6 +185,7 @@ def cases_count_not_runs(student: Student, chance: Random) -> None:
         (["+-/++--"] * 4 + ["+/-"] * 9 + ["+/" + 60 * "+", 60 * "-" + "/-"], "a" * 9),  # b passed more runs
         ([60 * "+" + "/" + 60 * "-"] + ["-/+"] * 12, "a" + "b" * 12),
         (["+++-/+++++"] * 9 + ["++/+"] * 4, "b" * 9),
+        ([f"+{11 * '-'}/{12 * '-'}"] * 20 + ["-/+"] * 3, "a" * 20 + "b" * 3),  # b has the larger mean
         ([249 * "+" + "-/" + 250 * "+"] * 9, "b" * 9),
     ):
         once = _pairs(chance, *map(votes.__getitem__, voted))
@@ -206,7 +215,7 @@ def only_shared_cases(student: Student, chance: Random) -> None:
 def more_cases_before_more_runs(student: Student, chance: Random) -> None:
     """`evaluate` asks both agents for as many cases as the budget pays for, once each, and returns what
     `compare` says of these runs."""
-    for cases, budget in ((30, 41), (30, 61), (25, 50), (25, 1)):
+    for cases, budget in ((30, 41), (30, 61), (25, 50), (25, 1), (130, 205)):
         agents = Agents(chance, cases, 0.9)
         came = agents.evaluated(student, budget)
         asked = [{case: len(runs) for case, runs in seen.items()} for seen in agents.seen.values()]
