@@ -283,7 +283,7 @@ def has_no_other_rules(student: Student, chance: Random) -> None:
     whole = task.but()
     unread = [task.bare(), task.bare()[1:-1], quoted, str(json.loads(quoted)), whole[1:]]
     unread += [whole.replace("true", mark) for mark in ('"true"', '"True"')]
-    unread += [whole.replace(",", "", 1), re.sub(r'"(\w+)":', r"\1:", whole)]
+    unread += [whole.replace(",", "", 1), whole.replace(", ", "\n", 1), re.sub(r'"(\w+)":', r"\1:", whole)]
     for raw in unread:
         must_give_up(student, task, raw, Model(whole), 0, "no rule reads this, and the budget is 0")
     for raw in (*unread, fenced(task.bare()), f"{task.bare()} That is all.", f"Sure!\n{fenced(whole)}"):
@@ -300,7 +300,7 @@ def has_no_other_rules(student: Student, chance: Random) -> None:
 def asks_with_the_text_and_the_schema(student: Student, chance: Random) -> None:
     """What the rules cannot read goes to the model, in a question that holds the raw text and the schema."""
     task = Task(chance)
-    raw = task.bare(text=" ".join(chance.choices(WORDS, k=500)))
+    raw = task.bare(text=" ".join(chance.choices(WORDS, k=500))).replace(", ", ",\n  ", 2)
     model = Model("I am not sure.", TimeoutError("no answer in time"), task.but())
     with suppress(Wrong):  # what an error of the model does is asked elsewhere
         ask(student, task, raw, model, 3)
@@ -540,3 +540,6 @@ def runs_nothing_unchecked(student: Student, chance: Random) -> None:
         runs(student, task, (bad, task.but()), gives, 2)
         if runs(student, task, (bad, task.but()), gives, 1):
             raise Wrong("the tool ran, and the budget was spent before a right proposal came")
+    task.schema["required"] = []
+    if runs(student, task, ("I cannot help.",), gives, 1):
+        raise Wrong("the tool ran, and nothing right came")

@@ -115,7 +115,8 @@ print(words('{"city": "Bergen", "days": 3}'))
 # 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for
 #    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing. (One
 #      closing brace is enough, wherever it stands: do not count braces.)
-#    - text with two meanings: a key that is there twice, in one object or in two.
+#    - text with two meanings: a key that is there twice, in one object or in two. (It is enough to compare the
+#      words: no case has a proposal that puts both values into one text, such as `Oslo city Bergen`.)
 #
 # Then write `run_tool(raw, schema, tool, model, budget)`: it repairs with this budget, calls
 # `tool(**arguments)` once, and returns `{"ran": True, "result": what the tool returned}`. If nothing right
