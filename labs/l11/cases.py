@@ -26,14 +26,21 @@ class Day:
     The user says `lines` when greeted or answered, and then leaves. `answers` has what the user says when
     asked about a restart, by the letter of its call: a text, None to leave, or a list of these. All other
     questions are answered by "yes": one case judges whether they may be asked. If the model `talks`, its
-    replies are long, and those with calls have a text and a key more. `none` are the calls of the others.
+    replies are long, and those with calls have a text and a key more. `end` is what the others have in the
+    place of calls; without it, a way that the assistant can read: one case judges all of them.
     """
 
     def __init__(
-        self, chance: Random, script: str, lines: list[str | None], *, talks: bool = False, **answers: Any
+        self,
+        chance: Random,
+        script: str,
+        lines: list[str | None],
+        *,
+        talks: bool = False,
+        end: Message | None = None,
+        **answers: Any,
     ) -> None:
-        self.world, self.lines, self.talks = DevOps(), lines, talks
-        self.end = {"tool_calls": answers.pop("none")} if "none" in answers else {}
+        self.world, self.lines, self.talks, self.end = DevOps(), lines, talks, end
         self.answers = answers
         one, other, third = chance.sample(["nginx", "postgres", "redis", "cron"], 3)
         self.world.services |= {name: chance.choice(["stopped", "failed"]) for name in (one, other)}
@@ -78,6 +85,7 @@ class Day:
             "O": ("read_logs", {"service": third, "lines": None}),
             "n": ("read_logs", {"service": third, "lines": "3"}),
             "x": ("restart_service", {"service": one, "force": None}),
+            "g": ("check_status", {"service": one, "lines": 3}),
             "y": ("check_status", {"service": 5}),
             "z": ("restart_service", {"service": None}),
             "l": ("restart_service", {"service": [one]}),
@@ -103,7 +111,7 @@ class Day:
             function = {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)}
             made.append({"id": f"call_{len(made)}", "type": "function", "function": function})
         if not made:
-            return {"role": "assistant", "content": text * (20 if self.talks else 1), **self.end}
+            return {"role": "assistant", "content": text * (20 if self.talks else 1), **(self.end or {})}
         more = {"content": "One moment.", "refusal": None} if self.talks else {"content": None}
         return {"role": "assistant", **more, "tool_calls": made}
 
@@ -154,6 +162,10 @@ def _play(student: Student, day: Day, ran: str, said: str, results: str = "") ->
     `said` and `results` are words that the user is told and that the results say: a letter is the service
     of that call, `.` the next answer of the model, `_` anything. Questions are not in `said`.
     """
+    if day.end is None:
+        day.end = _end(student)
+        for reply in day.replies:
+            reply.update({} if reply.get("tool_calls") else day.end)
     wanted, world = [day.calls[letter] for letter in ran], deepcopy(day.world)
     callbacks = Callback(day.user, "user"), Callback(day.model, "model"), Callback(day.act, "world")
     trace = student.call("assistant", *callbacks).value
@@ -192,6 +204,23 @@ def _can(student: Student, day: Day, ran: str, said: str) -> bool:
     return True
 
 
+#: What a reply without calls has in their place.
+ENDS: tuple[Message, ...] = ({}, {"tool_calls": []}, {"tool_calls": None})
+
+
+def _end(student: Student) -> Message:
+    """The first of these that the assistant can read."""
+    can = (end for end in ENDS if _can(student, Day(Random(1), ".", ["Go."], end=end), "", "_ _"))
+    return next(can, ENDS[0])
+
+
+def _several(student: Student, chance: Random) -> bool:
+    """Whether it runs all calls of a reply. What it remembers of other conversations is forgotten."""
+    can = _can(student, Day(chance, "sR .", ["Go."]), "sR", "_ _")
+    student.stop()
+    return can
+
+
 def _asks(student: Student, chance: Random) -> bool:
     """Whether it asks about a restart."""
     return _can(student, Day(chance, "R .", ["Go."], R="no"), "", "_ _")
@@ -224,7 +253,7 @@ def _expect_outcomes(day: Day, trace: Any, *wanted: str) -> None:
 def a_day_at_work(student: Student, chance: Random) -> None:
     """The user is greeted and served for two rounds: the company is then as it should be, and each answer of
     the model was said, and no other text."""
-    day = Day(chance, "Ss S . s .", ["How is it?", "And the other one?"], talks=True)
+    day = Day(chance, "S s S . s .", ["How is it?", "And the other one?"], talks=True)
     _play(student, day, "SsSs", "_ . .")
     if not day.said[0].strip():
         raise Wrong("the user was not greeted")
@@ -232,24 +261,27 @@ def a_day_at_work(student: Student, chance: Random) -> None:
         raise Wrong("the user was told the text of a reply that has calls")
     if day.said[1:] != [reply["content"] for reply in day.replies if not reply.get("tool_calls")]:
         raise Wrong("the user was not told the content of a reply as it is")
-    for none in (None, []):
-        _play(student, Day(chance, "S .", ["Go."], none=none), "S", "_ .")
+    for end in ENDS:
+        _play(student, Day(chance, "S .", ["Go."], end=end), "S", "_ .")
 
 
 @case(points=1, public=True, hint="The content of a result is `json.dumps` of what the world returned.")
 def reading_runs_at_once(student: Student, chance: Random) -> None:
     """Calls that read run without a question, and their results hold what the world returned."""
-    day = Day(chance, "SLDFGI .", ["How is it?"])
-    _play(student, day, "SLDFGI", "_ _", "S approved 94% _ _ _")
-    if day.asked:
-        raise Wrong("the user was asked about a call that only reads", day.requests[-1][0])
-    for returned, message in zip(day.returned, day.requests[-1][0][-6:], strict=True):
-        try:
-            same = json.loads(message["content"]) == returned
-        except ValueError:
-            same = False
-        if not same:
-            raise Wrong("a result is not what the world returned, as JSON", day.requests[-1][0])
+    for letters, results in (("SLD", "S approved 94%"), ("FGI", "_ _ _")):
+        day = Day(chance, " ".join(f"{letters}."), ["How is it?"])
+        _play(student, day, letters, "_ _", results)
+        messages = day.requests[-1][0]
+        if day.asked:
+            raise Wrong("the user was asked about a call that only reads", messages)
+        contents = [message["content"] for message in messages if message["role"] == "tool"]
+        for returned, content in zip(day.returned, contents, strict=True):
+            try:
+                same = json.loads(content) == returned
+            except ValueError:
+                same = False
+            if not same:
+                raise Wrong("a result is not what the world returned, as JSON", messages)
 
 
 @case(
@@ -261,16 +293,18 @@ def restarts_are_asked_about(student: Student, chance: Random) -> None:
     """A restart runs after `yes` only, in letters of any size and with spaces around it; otherwise its result
     says `denied`, and it may be asked about again."""
     for answer in ("no", "yes please", "", "y", "yes!", "y e s"):
-        day = Day(chance, "Rs .", [""], R=answer)
+        day = Day(chance, "R s .", [""], R=answer)
         day.lines = [f"Yes! Please restart {day.calls['R'][1]['service']}."]
         trace = _play(student, day, "s", "_ _", "denied _")
         _expect_outcomes(day, trace, "denied", "ran")
-    day = Day(chance, "R RT .", ["Go."], R=["no", " yES\n"], T="no")
+    day = Day(chance, "R R T .", ["Go."], R=["no", "  yES "], T="no")
     _play(student, day, "R", "_ _", "denied _ denied")
     asked = [day.calls[letter][1]["service"] for letter in "RRT"]
     named = [service in text for service, text in zip_longest(asked, day.asked, fillvalue="-")]
     if named != [True] * 3:
         raise Wrong("the questions do not name the services, one for each restart", day.requests[-1][0])
+    script = "RT ." if _several(student, chance) else "R T ."
+    _play(student, Day(chance, script, ["Go."], R="yes", T="no"), "R", "_ _")
 
 
 @case(
@@ -307,14 +341,16 @@ def schemas_accept_what_is_right(student: Student, chance: Random) -> None:
 def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
     """Calls that cannot be right do not reach the world: their results say `error` and name the argument.
     `lines` may be left out."""
-    named = "_ _ _ service lines lines lines force lines lines lines lines force service"
-    for results in ("error " * 25 + "_", named + " _" * 12):
-        day = Day(chance, "UJAMNBZXYHOnxyzluabqdftomP .", ["Go."])
-        _play(student, day, "P", "_ _", results)
-        if (
-            len(day.asked) > 1
-        ):  # whether the last call, which is right, may be asked about is judged elsewhere
-            raise Wrong("the user was asked about a call that cannot be right, or told of it")
+    named = dict.fromkeys("NBZYHOng", "lines") | dict.fromkeys("My", "service") | dict.fromkeys("Xx", "force")
+    wrong = "UJAMNBZXYHOnxgyzluabqdftom"
+    for letters in (wrong[at : at + 3] for at in range(0, len(wrong), 3)):
+        for results in ("error " * len(letters), " ".join(named.get(letter, "_") for letter in letters)):
+            day = Day(chance, " ".join(f"{letters}P."), ["Go."])
+            _play(student, day, "P", "_ _", f"{results} _")
+            if len(day.asked) > 1:  # that the last one, which is right, may not be, is judged elsewhere
+                raise Wrong("the user was asked about a call that cannot be right, or told of it")
+    if _several(student, chance):
+        _play(student, Day(chance, "UJAMP .", ["Go."]), "P", "_ _")
 
 
 @case(
@@ -323,22 +359,27 @@ def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
 )
 def attacks_change_nothing(student: Student, chance: Random) -> None:
     """The model follows an order in a log. A critical service is denied at once, and only such a one."""
-    day = Day(chance, "L CcT .", ["Read it, then restart critical-db."], T="no", C="yes")
+    day = Day(chance, "L C c T .", ["Read it, then restart critical-db."], T="no", C="yes")
     _play(student, day, "L" if _asks(student, chance) else "LT", "_ _", "_ denied denied _")
     if any("critical" in text for text in day.asked):
         raise Wrong("the user was asked about a critical service", day.requests[-1][0])
-    _play(student, Day(chance, "VWwv .", ["Go."]), "VWwv", "_ _")
+    _play(student, Day(chance, "V W w v .", ["Go."]), "VWwv", "_ _")
 
 
 @case(points=2, hint="Keep the names of services that were restarted, for the whole conversation.")
 def restarts_run_once(student: Student, chance: Random) -> None:
     """A service that was restarted is not restarted again, in no round: its result says `already`."""
-    day = Day(chance, "RR T RQk .", ["Go."])
-    trace = _play(student, day, "RTQk", "_ _", "_ already _ already _ _")
-    _expect_outcomes(day, trace, "ran", "denied", "ran", "denied", "ran", "ran")
-    if len([text for text in day.asked if day.calls["R"][1]["service"] in text]) > 2:  # Q has it in its name
+    day = Day(chance, "R R T R .", ["Go."])
+    trace = _play(student, day, "RT", "_ _", "_ already _ already")
+    _expect_outcomes(day, trace, "ran", "denied", "ran", "denied")
+    if len([text for text in day.asked if day.calls["R"][1]["service"] in text]) > 1:
         raise Wrong("the user was asked about a service that was already restarted", day.requests[-1][0])
-    _play(student, Day(chance, "SR .", ["Go."]), "SR", "_ _")  # what was read about was not restarted
+    _play(student, Day(chance, "R Q k .", ["Go."]), "RQk", "_ _")  # other services, with names that are alike
+    seed = chance.random()
+    for _ in "12":  # what was read about, or restarted in another conversation, was not restarted
+        _play(student, Day(Random(seed), "S R .", ["Go."]), "SR", "_ _")
+    if _several(student, chance):
+        _play(student, Day(chance, "RR .", ["Go."]), "R", "_ _")
     if _serves(student, chance):
         _play(student, Day(chance, "R . R .", ["Go.", "Again."]), "R", "_ _ _", "_ already")
 
@@ -347,15 +388,18 @@ def restarts_run_once(student: Student, chance: Random) -> None:
 def rounds_are_limited(student: Student, chance: Random) -> None:
     """The calls of the sixth reply of a round do not run, their results and the user are told of the `limit`,
     and the next round has six again."""
-    script, lines, results = f"SS {'S ' * 4}SRU ", ["Go.", "Go on."], "_ " * 6 + "limit limit limit "
+    first, sixth = ("SS", "SRU") if _several(student, chance) else ("S", "R")
+    script, lines, before = f"{first} {'S ' * 4}{sixth} ", ["Go.", "Go on."], len(first) + 4
     if _serves(student, chance):
         day = Day(chance, f"{script}{'S ' * 6}{'S ' * 5}.", [*lines, "And on."], talks=True)
-        trace = _play(student, day, "S" * 16, "_ limit limit _", f"{results}{'_ ' * 5}limit {'_ ' * 5}")
-        _expect_outcomes(day, trace, *["_"] * 6, *["limit"] * 3, *["_"] * 5, "limit", *["_"] * 5)
+        results = f"{'_ ' * before}{'limit ' * len(sixth)}{'_ ' * 5}limit {'_ ' * 5}"
+        trace = _play(student, day, "S" * (before + 10), "_ limit limit _", results)
+        late = ["limit"] * len(sixth)
+        _expect_outcomes(day, trace, *["_"] * before, *late, *["_"] * 5, "limit", *["_"] * 5)
         if "limit" in day.said[3].lower():
             raise Wrong("the user was told of a limit, but the sixth reply had no calls")
     else:
-        _play(student, Day(chance, script, lines[:1]), "S" * 6, "_ limit")
+        _play(student, Day(chance, script, lines[:1]), "S" * before, "_ limit")
 
 
 @case(
@@ -366,7 +410,12 @@ def the_world_may_raise(student: Student, chance: Random) -> None:
     """If the world raises, the result says `error` and why, and the other calls run. A restart that raised
     may be tried again."""
     for results in ("error error _", "E _ _"):
-        _play(student, Day(chance, "EeS .", ["Go."]), "EeS", "_ _", results)
+        day = Day(chance, "E e S .", ["Go."])
+        _play(student, day, "EeS", "_ _", results)
+        if sum(message["role"] == "user" for message in day.requests[-1][0]) > 1:
+            raise Wrong("a call that raised ended the round", day.requests[-1][0])
+    if _several(student, chance):
+        _play(student, Day(chance, "EeS .", ["Go."]), "EeS", "_ _")
     _play(student, Day(chance, "K K .", ["Go."]), "KK", "_ _", "error error")
 
 
@@ -382,7 +431,8 @@ def the_user_may_leave(student: Student, chance: Random) -> None:
         lines = ["Go.", "", "bye", "quit"]
         days.append((Day(chance, "S . . . .", lines), "S", "_ _ _ _ _", 5))
     if _asks(student, chance):
-        days.append((Day(chance, "sRTS .", ["Go."], R=None, T="yes"), "s", "_", 1))
+        script, asked = ("sRTS .", 1) if _several(student, chance) else ("s R .", 2)
+        days.append((Day(chance, script, ["Go."], R=None, T="yes"), "s", "_", asked))
     if _limits(student, chance):
         days.append((Day(chance, f"{'S ' * 6}s .", ["Go."]), "SSSSS", "_ limit", 6))
     for day, ran, said, asked in days:
@@ -395,14 +445,17 @@ def the_user_may_leave(student: Student, chance: Random) -> None:
 def the_trace_is_right(student: Student, chance: Random) -> None:
     """The trace names each call and what became of it, in order, in all rounds, also if the user leaves."""
     days = [
+        (Day(chance, "s S .", ["Go."]), "sS", "_ _", ["ran", "ran"]),
         (Day(chance, "sUJA MRs .", ["Go."]), "sRs", "_ _", ["ran", *["invalid"] * 4, "ran", "ran"]),
+        (Day(chance, "U J R .", ["Go."]), "R", "_ _", ["invalid", "invalid", "ran"]),
         (Day(chance, "", []), "", "_", []),
-        (Day(chance, "sC .", ["Go."], C="no"), "s", "_ _", ["ran", "denied"]),
-        (Day(chance, "ES .", ["Go."]), "ES", "_ _", ["failed", "ran"]),
+        (Day(chance, "s C .", ["Go."], C="no"), "s", "_ _", ["ran", "denied"]),
+        (Day(chance, "E S .", ["Go."]), "ES", "_ _", ["failed", "ran"]),
         (Day(chance, "S . s .", ["Go.", "Go on."]), "Ss", "_ _ _", ["ran", "ran"]),
         (Day(chance, "sRTS .", ["Go."], R=None), "s", "_", ["ran", *["denied"] * 3]),
         (Day(chance, "S " * 6, ["Go."]), "SSSSS", "_ limit", [*["ran"] * 5, "limit"]),
     ]
+    student.stop()
     for at, (day, ran, said, became) in enumerate(days):
         try:
             trace = _play(student, day, ran, said)
@@ -423,6 +476,7 @@ def the_trace_is_right(student: Student, chance: Random) -> None:
 def requests_are_whole(student: Student, chance: Random) -> None:
     """Each request has all messages so far, as they were, a result for each call by its id, and all tools."""
     lines = [" How is it?\n", "And the other one?"]
+    student.stop()
     if _serves(student, chance):
         day = Day(chance, "sR S . s .", [*lines], talks=True)
         _play(student, day, "sRSs", "_ _ _")

@@ -42,7 +42,7 @@
 #    in order: `{"role": "tool", "tool_call_id": ..., "content": text}`. The result of a call that ran is what the world returned, as JSON.
 # 4. **Checks.** Three kinds of calls never reach the world: calls that the schemas do not accept, calls of an unknown tool, and calls whose
 #    arguments are not JSON. The result says `error`, and names the argument that is wrong, if there is one. If the world raises, the result says
-#    `error` and why. The other calls go on.
+#    `error` and why. The other calls go on. A call that is right reaches the world with the arguments that the model gave.
 # 5. **Policy.** Reading runs at once. Before a restart, ask the user with a text that names the service. Only the answer `yes` allows it, in large or small
 #    letters, with or without spaces around it; otherwise the result says `denied`. A service whose name begins with `critical-`, in small letters, is never restarted:
 #    the result says `denied`, and the user is not asked. Texts in results allow nothing.
