@@ -19,6 +19,7 @@ LAB = Lab("l7", "Forensics", functions=("find_errors", "per_tool"), uses=("panda
 
 COLUMNS = ("turn", "slot", "tool", "code", "root_cause", "tries", "recovered")
 PLACE = ("turn", "slot")
+TOOL_COLUMNS = ("tool", "calls", "failed")
 TOOLS = ("read_file", "send_mail", "find_user", "book_room", "run_query", "list_orders", "get_weather")
 FINE, UNFIT, DENIED, INVENTED = "fine", "type", "denied", "invented"
 STRANGE = ("flyHome", "teleport", "fly Home ")
@@ -117,7 +118,7 @@ def frame_of(student: Student, function: str, events: list[Row], columns: Iterab
     for name in columns:
         if name not in found.columns:
             raise Wrong(f"the data frame has no column `{name}`")
-    return [row for row in found.records() if row["tool"] != PAD]
+    return [row for row in found.records() if row.get("tool") != PAD]
 
 
 def same(found: Any, wanted: Any) -> bool:
@@ -144,7 +145,12 @@ def compare_some(found: list[Row], wanted: list[Row], key: tuple[str, ...], colu
 
 
 def errors_of(student: Student, events: list[Row]) -> list[Row]:
-    return frame_of(student, "find_errors", events, COLUMNS)
+    """The rows of `find_errors`; a row for a run that ended with an answer costs the cases about it only."""
+    return without_answers(frame_of(student, "find_errors", events, COLUMNS))
+
+
+def without_answers(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row.get("code") != "answer"]
 
 
 def check_errors(student: Student, chance: Random, plan: Plan, *columns: str) -> None:
@@ -175,6 +181,15 @@ def has_columns(student: Student, chance: Random) -> bool:
     return True
 
 
+def has_tools(student: Student, chance: Random) -> bool:
+    """Whether `per_tool` gives a data frame with its columns, which is asked elsewhere."""
+    try:
+        frame_of(student, "per_tool", trace_of([[(TOOLS[0], FINE)]], chance), TOOL_COLUMNS)
+    except Wrong:
+        return False
+    return True
+
+
 @case(
     points=1,
     hint="The step `result` of a call says how it ended: look at its `error_code`. 0 is a slot.",
@@ -192,7 +207,9 @@ def one_row_for_each_failure(student: Student, chance: Random) -> None:
 def no_row_where_nothing_failed(student: Student, chance: Random) -> None:
     """A run without failures gives a data frame without rows, but with all columns."""
     a, b, c = chance.sample(TOOLS, 3)
-    check_errors(student, chance, [[(a, FINE), (b, FINE)], [(c, FINE)]])
+    events = trace_of([[(a, FINE), (b, FINE)], [(c, FINE)]], chance)
+    if frame_of(student, "find_errors", events, COLUMNS):
+        raise Wrong("a row came, and nothing failed")
     if not errors_of(student, trace_of([[(a, FINE), (b, UNFIT), (c, "broken")]], chance)):
         raise Wrong("where two calls failed no row came either")
 
@@ -328,7 +345,8 @@ def retries_of_calls_side_by_side(student: Student, chance: Random) -> None:
         if sorted((row["tries"], bool(row["recovered"])) for row in rows) != [(2, False), (2, True)]:
             raise Wrong("two calls failed, and one of their two retries: the tries are not shared out so")
     plan = apart([[(a, fault), (a, fault)]])
-    check_tools(student, trace_of(plan, chance), plan, "failed")
+    if has_tools(student, chance):
+        check_tools(student, trace_of(plan, chance), plan, "failed")
 
 
 @case(points=2, hint="What came first is the cause; a retry may fail for another reason.")
@@ -339,8 +357,10 @@ def the_first_failure_is_the_cause(student: Student, chance: Random) -> None:
     for first in kinds:
         plan = [[(b, FINE), (a, first)], *([(a, kind)] for kind in kinds)]
         plan = apart([*plan, [(a, FINE)]])
-        alone, *retried = (errors_of(student, trace_of(part, chance)) for part in (plan[:1], plan[:-1], plan))
-        for rows in retried:
+        alone, failed, recovered = (
+            errors_of(student, trace_of(part, chance)) for part in (plan[:1], plan[:-1], plan)
+        )
+        for rows in (failed, recovered or alone):  # that a call that recovered has a row is asked elsewhere
             compare_some(rows, alone, PLACE, ("tool", "code", "root_cause"))
 
 
@@ -390,9 +410,10 @@ def reads_what_there_is(student: Student, chance: Random) -> None:
     a, b, c = chance.sample(TOOLS, 3)
     events = trace_of([], chance)
     columns = COLUMNS if has_columns(student, chance) else ()
-    if frame_of(student, "find_errors", events, columns):
+    if without_answers(frame_of(student, "find_errors", events, columns)):
         raise Wrong("a run without a call has a row")
-    compare(frame_of(student, "per_tool", events, ("tool", "calls", "failed")), [], ("tool",), ())
+    columns = TOOL_COLUMNS if has_tools(student, chance) else ()
+    compare(frame_of(student, "per_tool", events, columns), [], ("tool",), ())
     events = trace_of([[(a, FINE), (b, "late"), (c, UNFIT)]], chance)
     other = {"event": "note", "text": "of another kind", "level": chance.randrange(9)}
     if not errors_of(student, [events[0], other, *events[1:-1], other, events[-1]]):
@@ -400,7 +421,7 @@ def reads_what_there_is(student: Student, chance: Random) -> None:
 
 
 def check_tools(student: Student, events: list[Row], plan: Plan, *columns: str) -> None:
-    found = frame_of(student, "per_tool", events, ("tool", "calls", "failed"))
+    found = frame_of(student, "per_tool", events, TOOL_COLUMNS)
     names = dict.fromkeys(tool for turn in plan for tool, _ in turn if tool != PAD)
     wanted = []
     for name in names:
