@@ -134,6 +134,11 @@ class Walk:
             if not _says(message.get("content"), outcome):
                 raise self.wrong(f"result {number} does not hold what call {number} gave")
 
+    def check_finished(self) -> None:
+        """The model was asked up to its last reply; what comes back is judged in other cases."""
+        if len(self.requests) != len(self.replies):
+            raise self.wrong("the model was not asked until it answered")
+
     def check_end(self, reply: Message) -> list[Message]:
         """What came back is a list of messages that ends with the reply."""
         came = _messages(self.returned)
@@ -269,7 +274,7 @@ def _alone(
     walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], **more).play(student, names)
     ran = walk.outcomes_of([] if isinstance(outcome, Exception) else [call])
     walk.check_contents([call], ran or [outcome])
-    walk.check_end(walk.replies[-1])
+    walk.check_finished()
     return walk
 
 
@@ -358,8 +363,7 @@ def answers_without_tools(student: Student, chance: Random) -> None:
 def runs_the_call(student: Student, chance: Random) -> None:
     """A call runs once, with its own arguments; then the model is asked again, until it answers."""
     for at in range(3):
-        walk = _one_call(student, chance, at=at)
-        walk.check_end(walk.replies[-1])
+        _one_call(student, chance, at=at).check_finished()
 
 
 @case(points=2, hint="Role `tool`, the `id` of the call as `tool_call_id`, and the result.", public=True)
@@ -411,7 +415,7 @@ def several_calls(student: Student, chance: Random) -> None:
     gives = {second: chance.randrange(10**6), bad: ValueError(f"no {chance.choice(WORDS)}")}
     walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], gives).play(student, names)
     walk.check_contents(calls, walk.outcomes_of(calls), strict=True)
-    walk.check_end(walk.replies[-1])
+    walk.check_finished()
     for name in (bad, critical):
         calls = [_call(chance, name), _call(chance, second)]
         replies = [_asks(*calls), _final(chance)]
@@ -450,7 +454,6 @@ def uses_the_whole_limit(student: Student, chance: Random) -> None:
     ):
         walk = Walk(chance, _question(chance)[1:], [*asks, _final(chance)], {name: "up"})
         walk.play_to(student, [name], limit, limit)
-        walk.check_end(walk.replies[-1])
 
 
 @case(
@@ -512,7 +515,7 @@ def errors_go_back(student: Student, chance: Random) -> None:
         call = _call(chance, name)
         walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: error})
         walk.play(student, [name]).check_contents([call], walk.outcomes_of([call]))
-        walk.check_end(walk.replies[-1])
+        walk.check_finished()
 
 
 @case(points=2, hint="If the tool has `confirm`, ask it for each call, right before `run`.", public=True)
@@ -539,6 +542,11 @@ def each_call_has_its_own_yes(student: Student, chance: Random) -> None:
     later reply. A no stops no other call."""
     name = chance.choice(NAMES)
     if not _waits_for_a_yes(student, chance):
+        _one_call(student, chance)
+        return
+    try:
+        _decided(student, chance, True)
+    except Wrong:  # no yes runs anything: this is judged above
         _one_call(student, chance)
         return
     for first in (True, False):
@@ -637,12 +645,15 @@ def no_calls_either_way(student: Student, chance: Random) -> None:
     """A reply whose `tool_calls` is missing, null or an empty list is an answer, after a call as well, and
     even if it has no text."""
     name = chance.choice(NAMES)
+    usual = _final(chance)
+    walk = Walk(chance, _question(chance), [usual]).play(student, [])
+    returned = _is_reply([{}, *(_messages(walk.returned) or [])][-1], usual)  # else this is judged above
     for nothing in NO_CALLS:
         final = {**_final(chance), **nothing}
         replies = [_asks(_call(chance, name)), final]
         walk = Walk(chance, _question(chance), replies).play_as_is(student, [name])
         walk.outcomes_of(replies[0]["tool_calls"])
-        walk.check_end(final)
+        walk.check_finished()
         for more in (
             {"content": "Which one?", "reasoning": "This is not clear."},
             {"content": None},
@@ -650,7 +661,9 @@ def no_calls_either_way(student: Student, chance: Random) -> None:
         ):
             reply = {**final, **more}
             walk = Walk(chance, _question(chance), [reply]).play_as_is(student, [])
-            walk.check_end(reply)
+            walk.check_finished()
+            if returned:
+                walk.check_end(reply)
 
 
 @case(points=1, hint="Do not file results under ids: go by the order of the calls.")
@@ -678,10 +691,11 @@ def same_ids(student: Student, chance: Random) -> None:
 @case(points=1, hint="Work on a list of your own: `messages = list(messages)`.")
 def callers_list_stays(student: Student, chance: Random) -> None:
     """The list that the caller gave is afterwards as it was before."""
-    walk = _one_call(student, chance)
-    walk.check_end(walk.replies[-1])
-    if not _same(walk.given, [walk.opening]):
-        raise walk.wrong("the caller's own list of messages was changed")
+    answered = Walk(chance, _question(chance), [_final(chance)]).play(student, [])
+    for walk in (_one_call(student, chance), answered):
+        walk.check_finished()
+        if not _same(walk.given, [walk.opening]):
+            raise walk.wrong("the caller's own list of messages was changed")
 
 
 @case(points=1, hint="`model(messages, [tool['schema'] for tool in tools.values()])`, every time.")
@@ -690,11 +704,13 @@ def offers_the_tools(student: Student, chance: Random) -> None:
     failed before; it is empty if there are no tools."""
     drawn = chance.sample(NAMES, len(NAMES))
     for names, critical in ((drawn, drawn[1]), ([], "")):
-        replies = [*(_asks(_call(chance, name)) for name in drawn[:3]), _final(chance)]
+        asks = [_asks(_call(chance, name)) for name in drawn[:3] if names]  # unknown tools are judged above
+        replies = [*asks, _final(chance)]
         walk = Walk(chance, _question(chance), replies, {drawn[2]: ValueError("it failed")}, critical)
         with suppress(Wrong):  # what a refusal or an error does to the conversation is judged above
             walk.play(student, names, len(replies))
-        walk.results()
+        if len(walk.requests) < min(2, len(replies)):
+            raise walk.wrong("the model was not asked, or not asked again after its calls")
         wanted = sorted(canonical(_schema(name)) for name in names)
         for tools in walk.offered:
             if not isinstance(tools, list) or sorted(map(canonical, tools)) != wanted:
@@ -706,7 +722,8 @@ def results_are_text(student: Student, chance: Random) -> None:
     """The content of a result is text: a string as it is, any other value as JSON."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
     values: list[Any] = [{"host": word, "up": True, "load": None}, [word, 0.5], None, True, False, 0, [], {}]
-    values += [[3, 1, 2], {"result": [word]}, word, '{"as":"it is",  "b": 1.50}', "", "error: 0 tests failed"]
+    values += [{"error": word}, [3, 1, 2], {"result": [word]}, word]
+    values += ['{"as":"it is",  "b": 1.50}', "", "error: 0 tests failed"]
     for value in values:
         walk = _alone(student, chance, _call(chance, name), [name], None, outcomes={name: value})
         if not isinstance(walk.results()[0].get("content"), str):

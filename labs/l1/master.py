@@ -90,13 +90,13 @@ wants(("call_7", "disk_usage", '{"host": "web-01"}'))
 #   error. An object with other text around it is an error, too.
 # - **Critical calls are confirmed.** If the tool has `confirm`, each call runs only if `confirm(**arguments)` has
 #   just returned `True` for it, also if the same call was confirmed before. Anything else, also an exception, means
-#   no: nothing runs, and the content has the word `error`.
+#   no: nothing runs, and the content has the word `error`. Ask once for each call.
 
 # %% [markdown]
 # - **Ids repeat.** Some servers give every call the same id. These are still separate calls.
 # - **The limit** is 1 or more. After `limit` requests the model is not asked again, even if it wants more. Its last
 #   calls get their results: run them by these rules, or answer that the limit was reached. Then return the messages.
-#   There is no other limit: the model may ask for the same call again and again.
+#   Add no message of your own. There is no other limit: the model may ask for the same call again and again.
 # - **The caller's list** is not changed.
 #
 # Lab 5 is about arguments that do not fit the schema. Here you need not check them: a tool that gets such arguments
