@@ -243,9 +243,12 @@ def keeps_the_question(student: Student, chance: Random) -> None:
 def calls_and_results_together(student: Student, chance: Random) -> None:
     """A reply with calls and all of its results stay together or go together, whatever the budget."""
     units, sizes = _talk(chance, 1, after=2, calls=6), Sizes()
+    given = [canonical(message) for message in _flat(units)]
     _keeps_some(student, units)
     for budget in _within_units(units, sizes):
         came = _shorter(student, units, budget, sizes)
+        if all(canonical(message) in given for message in came):  # their order is judged below
+            came = sorted(came, key=lambda message: given.index(canonical(message)))
         if _torn(came):
             raise Wrong("a call stands without its result, or a result without its call", walk=came)
 
@@ -448,6 +451,8 @@ def whatever_the_conversation(student: Student, chance: Random) -> None:
         parted = [[_says(chance, "assistant", 1)], [_says(chance, kind)], [_says(chance, "user", 1)]]
         sizes = Sizes(0, 1)
         _exactly(student, parted, sizes.total([*parted[0], *parted[2]]), sizes)
+    waiting = [[_says(chance, "user", 1)], _calls(chance, [_id(chance)])[:1]]
+    _exactly(student, waiting, Sizes().total(waiting[0]), Sizes())
     shapes = Random("l4")  # any seed, the same for all: equal work, equal points
     for _ in range(40):
         units: list[Unit] = []
