@@ -280,10 +280,15 @@ def refuses_extras(student: Student, chance: Random) -> None:
         keys = dict.fromkeys([extra, "x-note", "_id", "HOST", "", *named])
         tried = [(key, value) for key in keys for value in ("x", 1, True, ["x"], {}, None)]
         what = "an argument that the table does not name"
-        wrong = [(what, {**call, key: value}) for key, value in tried if key not in call]
+        few = {key: call[key] for key in _REQUIRED[name]}
+        wrong = [
+            (what, {**right, key: value}) for right in (call, few) for key, value in tried if key not in call
+        ]
         if name == "open_ticket":
             contact, what = call["contact"], "a contact that has more than name and email"
-            inner = [{**contact, key: value} for key, value in tried if key not in contact]
+            alone = _without(contact, "email")
+            unknown = [(key, value) for key, value in tried if key not in contact]
+            inner = [{**right, key: value} for right in (contact, alone) for key, value in unknown]
             wrong += [(what, {**call, "contact": more}) for more in inner]
         _try(student, name, [call], wrong)
 
