@@ -47,7 +47,7 @@ def play(student: Student, given: dict[str, Any]) -> Any:
         given["script"],
         given["lines"],
         talks=given["talks"],
-        **given["none"],
+        end={"tool_calls": given["none"]["none"]} if given["none"] else {},
         **answers,
     )
     callbacks = Callback(day.user, "user"), Callback(day.model, "model"), Callback(day.act, "world")
