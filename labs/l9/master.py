@@ -66,8 +66,9 @@
 #    calls.
 # 5. The content of a result is text: a string as it is, anything else as JSON.
 # 6. Errors are results. If a tool raises, the result has the word `error` and the reason. If the tool is unknown, it
-#    has the word `error` and the name. If the arguments are not one JSON object, it has the word `error`. In the last
-#    two cases nothing runs. The other calls run all the same, and the conversation goes on.
+#    has the word `error` and the name. The reason and the name are not changed: each capital letter stays. If the
+#    arguments are not one JSON object, the result has the word `error`. In the last two cases nothing runs. The other
+#    calls run all the same, and the conversation goes on.
 # 7. The model is asked `limit` times at most. The last calls get their results then too, and all messages are returned.
 # 8. The caller's list is not changed.
 
@@ -75,7 +76,7 @@
 # What a right loop is **free** to do:
 #
 # - run the calls of a reply in any order;
-# - use its own words for errors, in large or small letters;
+# - use its own words for errors, and write the word `error` in large or small letters;
 # - use its own layout for JSON: spaces, the order of keys, escapes;
 # - add a key `name` to a result;
 # - at the limit, run the last calls, or just answer them with some text.
