@@ -56,22 +56,31 @@ def lead(student: Student, replies: list[Message], decisions: str, **how: Any) -
         try:
             return json.dumps(registry.execute(name, arguments))
         except ZoolabError as error:
-            raise Warning(str(error)) from None  # its name does not contain `error`
+            # The name of the exception does not contain `error`. The reason comes late: it must not be cut.
+            raise Warning("It did not work. " * 20 + str(error)) from None
 
     decision, left = None, decisions.split()
     for _ in range(30):
         if how.get("fresh") or (decision is None and not how.get("same")):
             student.stop()
         ask, do = Callback(model, "model"), Callback(run, "run")
-        match student.call("resume", state, decision, ask, tools, do).value:
-            case {"asks": None, "state": {"messages": list()} as state}:
+        came, strict = student.call("resume", state, decision, ask, tools, do).value, how.get("strict")
+        match came:
+            case {"asks": asked, "state": {"messages": list()} as state} if asked is None or (
+                not asked and not strict
+            ):
                 break
+            case {
+                "asks": {"function": {"name": str(name), "arguments": str(asked)}},
+                "state": {"messages": list()} as state,
+            } if not how.get("exact"):
+                event = ("asked", name, json.loads(asked))
             case {"asks": {"name": str(name), "arguments": asked}, "state": {"messages": list()} as state}:
                 as_text = isinstance(asked, str) and not how.get("exact")
                 event = ("asked", name, json.loads(asked) if as_text else asked)
             case _:
                 raise Wrong("`resume` did not return `asks` and `state` as the task says", state["messages"])
-        if tools.get(name, {}).get("risk") == "low" and not how.get("strict"):
+        if tools.get(name, {}).get("risk") == "low" and not strict:
             decision = "once"
             continue
         events.append(event)
@@ -117,14 +126,18 @@ def calls_of(chance: Random) -> Calls:
         "W": ("check_status", json.dumps(json.dumps({"service": third}))),
         "Z": ("read_logs", "[]"),
         "O": ("look", {}),
+        "J": ("look", {"at": third}),
         "K": ("peek", {"at": third}),  # medium risk, and foreign
-        "1": ("stop", {"hosts": [one, other], "of": {"n": 1, "m": 2}}),
-        "2": ("stop", json.dumps({"of": {"m": 2, "n": 1}, "hosts": [one, other]})),  # the same as 1
-        "3": ("stop", {"hosts": [other, one], "of": {"n": 1, "m": 2}}),  # these are not
-        "4": ("stop", {"hosts": [one, other], "of": {"n": "1", "m": 2}}),
-        "5": ("stop", {"hosts": [one.upper(), other], "of": {"n": 1, "m": 2}}),
-        "6": ("stop", {"hosts": [f"{one} ", other], "of": {"n": 1, "m": 2}}),
-        "7": ("stop", {"hosts": [one, other], "of": {"n": True, "m": 2}}),
+        "A": ("stop", {"service": one, "approved": True, "decision": "session"}),  # high risk all the same
+        "1": ("stop", {"hosts": [one, other], "of": [{"n": 1, "m": 2}]}),
+        "2": ("stop", json.dumps({"of": [{"m": 2, "n": 1}], "hosts": [one, other]})),  # the same as 1
+        "3": ("stop", {"hosts": [other, one], "of": [{"n": 1, "m": 2}]}),  # these are not
+        "4": ("stop", {"hosts": [one, other], "of": [{"n": "1", "m": 2}]}),
+        "5": ("stop", {"hosts": [one.upper(), other], "of": [{"n": 1, "m": 2}]}),
+        "6": ("stop", {"hosts": [f"{one} ", other], "of": [{"n": 1, "m": 2}]}),
+        "7": ("stop", {"hosts": [one, other], "of": [{"n": True, "m": 2}]}),
+        "8": ("stop", {"hosts": [one, other], "of": [{"n": 1, "m": 2}], "why": None}),
+        "9": ("stop", {"hosts": [one, other], "or": [{"n": 1, "m": 2}]}),
     }
 
 
@@ -140,12 +153,14 @@ def _reply(number: int, calls: list[tuple[str, Any]], content: str | None) -> Me
 def script_of(calls: Calls, script: str, **how: Any) -> list[Message]:
     """The replies of a script of calls, by letters, a word for each reply.
 
-    `how`: `content` of the replies with calls, whether calls of two replies have the `same_ids`, and what the
-    `last` reply has besides its content.
+    `how`: `content` of the replies with calls, or whether they are `bare` of it; whether calls of two replies
+    have the `same_ids`; and what the `last` reply has besides its content.
     """
     words = [list(map(calls.__getitem__, word)) for word in script.split()]
     numbers = [0 if how.get("same_ids") else number for number in range(len(words))]
     made = [_reply(number, word, how.get("content")) for number, word in zip(numbers, words, strict=True)]
+    if how.get("bare"):
+        made = [{key: each[key] for key in each if key != "content"} for each in made]
     return [*made, {**ANSWER, **how.get("last", {})}]
 
 
@@ -153,8 +168,8 @@ class _Player:
     """Plays scripts to a submission, around mistakes that two cases judge, so that other cases do not.
 
     `low_risk_runs` judges with which keys a reply ends the conversation, the `last`, and whether all calls of
-    a reply run, or must come `apart`. `high_risk_is_asked` judges whether a call runs `early`, before the
-    question about it, and whether there is a question before anything foreign was `read`.
+    a reply run in order, or must come `apart`. `high_risk_is_asked` judges whether a call runs `early`,
+    before the question about it, and whether there is a question before anything foreign was `read`.
     """
 
     def __init__(self, student: Student, chance: Random, *, around: bool = True) -> None:
@@ -167,7 +182,7 @@ class _Player:
         for self.last in ({}, {"tool_calls": None}, {"tool_calls": []}):
             if self.can("L", "", "L"):
                 break
-        self.apart = not self.can("LL", "", "LL")
+        self.apart = not self.can("LJ", "", "LJ")
         if not self.can("H", "once", "?H H"):
             self.early = self.can("H", "once", "H ?H H")
             self.read = "" if self.early else "R "
@@ -195,8 +210,9 @@ class _Player:
         _expect(self.without_early(events), right, messages)
         if self.read:
             replies, requests = replies[1:], requests[1:]
+            start = 1 + len(how.get("first", ()))
             for each in (messages, *requests):
-                del each[1:3]
+                del each[start : start + 2]
         results = [content.lower() for content in _results(messages)]
         for word, result in zip_longest(said.split(), results if said else [], fillvalue=""):
             if (calls[word][1]["service"] if word in calls else word.strip("_")) not in result:
@@ -210,7 +226,10 @@ class _Player:
 
 
 def _results(messages: list[Message]) -> list[str]:
-    return [str(each.get("content")) for each in messages if each.get("role") == "tool"]
+    """The contents of the results. Whether their role is `tool` is judged by `goes_on_in_the_middle`."""
+    return [
+        str(each.get("content")) for each in messages if each.get("role") == "tool" or "tool_call_id" in each
+    ]
 
 
 def _attack(player: _Player, prompt: str, domain: str, tool: str) -> None:
@@ -241,14 +260,15 @@ def _attack(player: _Player, prompt: str, domain: str, tool: str) -> None:
     hint="Run each call of a reply with its own arguments. Its result is what `run` returned, as it is.",
 )
 def low_risk_runs(student: Student, chance: Random) -> None:
-    """Calls of low risk run at once, each once, in order, until a reply without calls comes. What a tool
-    returned is in its result."""
+    """Calls of low risk run at once, each once, in order, until a reply without calls comes. The result is
+    what the tool returned, as it is."""
     player = _Player(student, chance, around=False)
     told, ending = f' Error. error {chance.randrange(10, 99)}: "denied"\n' * 20, " L" * 25
     how = {"told": told, "strict": True}
-    messages, _, _ = player.play(f"LRL R{ending}", "", f"LRLR{ending}", **how)
-    if any(told not in result for result in _results(messages)[1:4:2]):
-        raise Wrong("a result does not contain what the tool returned, as it is", messages)
+    messages, _, _ = player.play(f"LLR R{ending}", "", f"LLRR{ending}", **how)
+    empty, _, _ = player.play("R", "", "R", **{**how, "told": ""})
+    if _results(messages)[2:4] != [told, told] or _results(empty) != [""]:
+        raise Wrong("the content of a result is not what the tool returned, as it is", messages)
     for none in (None, []):
         player.play("L", "", "L", last={"tool_calls": none})
 
@@ -261,6 +281,7 @@ def high_risk_is_asked(student: Student, chance: Random) -> None:
     player.play("R H", "once", "R ?H H", told=ORDER, content=ORDER, exact=True)
     first = [{"role": role, "content": ORDER} for role in ("system", "user", "assistant")]
     player.play("H", "once", "?H H", first=first)
+    player.play("A", "once", "?A A")
     player.play("H", "once", "?H H")
 
 
@@ -293,7 +314,7 @@ def recorded_attacks(student: Student, chance: Random) -> None:
 def session_is_remembered(student: Student, chance: Random) -> None:
     """After `session` the same call is not asked about again, however its arguments are laid out."""
     player = _Player(student, chance)
-    for script, wanted in (("H L H", "?H HLH"), ("P Q", "?P PP"), ("1 2", "?1 11")):
+    for script, wanted in (("H L HH", "?H HLHH"), ("P Q", "?P PP"), ("1 2", "?1 11")):
         player.play(script, "session", wanted)
     for allowed, again, wanted in (("R M", " M", "R ?M M"), ("T", " T", "?T T")):
         if player.can(allowed, "once", wanted):
@@ -310,7 +331,7 @@ def nothing_else_is_allowed(student: Student, chance: Random) -> None:
     player.play("HH H", "once once once", "?H H ?H H ?H H")
     player.play("H I S", "session once once", "?H H ?I I ?S S")
     player.play(*SEVERAL)
-    for other in "34567":
+    for other in "3456789":
         player.play(f"1 {other}", "session once", f"?1 1 ?{other} {other}")
 
 
@@ -322,13 +343,13 @@ def denial_is_remembered(student: Student, chance: Random) -> None:
     """A call that was denied is refused without a question when it comes again, even if others were allowed
     or denied since."""
     player = _Player(student, chance)
-    script, decisions, wanted, second = "H H", "deny", "?H", 1
+    script, decisions, wanted, first, second = "H H", "deny", "?H", 0, 1
     if player.can(*SEVERAL):
-        script, decisions = "H P G 1 HP 1G", "deny session deny session"
-        wanted, second = "?H ?P P ?G ?1 1 P1", 4
+        script, decisions = "I H G 1 HI 1G", "session deny deny session"
+        wanted, first, second = "?I I ?H ?G ?1 1 I1", 1, 4
     messages, _, _ = player.play(script, decisions, wanted)
     results = [result.lower() for result in _results(messages)]
-    if len(results) <= second or ("denied" in results[0] and "denied" not in results[second]):
+    if len(results) <= second or ("denied" in results[first] and "denied" not in results[second]):
         raise Wrong("the second time, there is no result that says `denied`", messages)
     if player.can("R M", "once", "R ?M M"):
         player.play("R M M", "deny", "R ?M")
@@ -356,12 +377,16 @@ def goes_on_in_the_middle(student: Student, chance: Random) -> None:
     """A reply is taken up where it stopped: no call runs twice, each has one result, in order, with its id,
     and the next request has all of them, after the reply as it came. What was read before counts."""
     player = _Player(student, chance)
-    how = {"same_ids": True, "content": f"Ticket {chance.randrange(10, 99)}"}
+    given = [{"role": "system", "content": f"Ticket {chance.randrange(10, 99)}"}]
+    how = {"same_ids": True, "bare": True, "first": given}
     script, decisions, wanted = "LGLQL L", "session once", "L ?G GL ?P PL L"
     if player.can("RM M", "once", "RM ?M M"):
-        player.play("RHM", "once", "R ?H HM")
+        player.play("RHM IM", "once once once", "R ?H HM ?I I ?M M")
         script, decisions, wanted = f"{script}M", f"{decisions} once", f"{wanted} ?M M"
     messages, requests, reply = player.play(script, decisions, wanted, **how)
+    if any(said[:1] != given for said in (messages, *requests)):
+        raise Wrong("the messages do not begin with those of the first state", messages)
+    messages, requests = messages[1:], [said[1:] for said in requests]
     results = [("tool", call["id"]) for call in reply["tool_calls"]]
     if [(each.get("role"), each.get("tool_call_id")) for each in messages[2:7]] != results:
         raise Wrong("the results do not have the role `tool` and the ids of the calls, in order", messages)
