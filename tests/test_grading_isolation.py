@@ -430,6 +430,43 @@ def test_a_submission_pays_for_all_the_time_that_it_holds_a_job(hold, strongest)
     assert paid[0] > 0.5
 
 
+def short_calls_among_others(isolation: Isolation, does: str) -> tuple[float, float]:
+    """What 60 short calls cost while others want the processors, too, and how long they took; in seconds."""
+    cell = f"import time\ndef f():\n    {does}\n    for _ in range(300_000):\n        pass"
+    measured: list[float] = []
+
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        student.call("f")
+        began, before = time.monotonic(), student.left
+        for _ in range(60):
+            student.call("f")
+        measured[:] = before - student.left, time.monotonic() - began
+
+    spins = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(spins) for _ in range(4 * (os.cpu_count() or 1))]
+    try:
+        grade_cells(replace(LAB, seconds=5.0, cases=(calls,)), [cell], isolation)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    paid, took = measured
+    return paid, took
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").is_file(), reason="this kernel does not count it")
+def test_short_calls_do_not_pay_for_their_turn_on_a_busy_machine(strongest):
+    paid, took = short_calls_among_others(strongest, "pass")
+    assert paid < 0.7 * took
+
+
+def test_short_calls_pay_for_their_rest_on_a_busy_machine(strongest):
+    paid, _took = short_calls_among_others(strongest, "time.sleep(0.03)")
+    assert paid > 0.7 * 60 * 0.03
+
+
 def test_no_submission_can_make_itself_wait(strongest):
     said = asked(strongest, "import os\ndef f():\n    os.nice(19)")
     assert said == "`f` raised PermissionError: [Errno 1] Operation not permitted (cell 1, line 3)"
@@ -440,7 +477,8 @@ class Made(Process):
 
     def __init__(self, uses: list[Use | None]) -> None:
         here, self.there = socket.socketpair()
-        self.channel, self.uses = Channel(here), uses
+        super().__init__(Channel(here))
+        self.uses = uses
 
     def used(self) -> Use | None:
         return self.uses.pop(0) if len(self.uses) > 1 else self.uses[0]

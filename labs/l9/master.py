@@ -100,7 +100,7 @@
 #
 # Write `faults_of(run)`. It tries the loop behind `run` as often as it likes (up to 100 times) and returns a **list
 # of texts**: one for each fault that it found, in your own words (a million characters at most). For a right loop,
-# the list is empty. Do not raise: a test that crashes has found nothing. All loops together have 20 seconds of
+# the list is empty. Do not raise: a test that crashes has found nothing. All loops together have 15 seconds of
 # computing time, which is enough for dozens of small scenarios.
 #
 # You will be judged with loops that you have not seen, in any order. Your checks must pass the right loops, and find

@@ -116,11 +116,13 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """CPU seconds so far, bytes of memory of its own, and whether it may be waiting for its turn."""
+    """CPU seconds so far, bytes of memory of its own, whether it may be waiting for its turn, and the seconds
+    that it has waited for it, where the system counts them."""
 
     cpu: float
     memory: int
     awake: bool
+    queued: float | None = None
 
 
 def used_below(pid: int, usual: int) -> Use | None:
@@ -142,7 +144,9 @@ def used_below(pid: int, usual: int) -> Use | None:
     except OSError:
         return None
     awake = len(uses) <= usual and any(use.awake for use in uses)
-    return Use(sum(use.cpu for use in uses), sum(use.memory for use in uses), awake)
+    known = [use.queued for use in uses if use.queued is not None]
+    queued = sum(known) if len(known) == len(uses) <= usual else None
+    return Use(sum(use.cpu for use in uses), sum(use.memory for use in uses), awake, queued)
 
 
 def _children(pid: int) -> list[int]:
@@ -166,7 +170,16 @@ def _use(pid: int, inherited: int) -> Use:
     except OSError:
         return Use(0.0, 0, False)
     ticks = sum(int(field) for field in fields[11:15])
-    return Use(ticks / _TICK, memory, any(state in "RD" for state in states))
+    return Use(ticks / _TICK, memory, any(state in "RD" for state in states), _queued(pid))
+
+
+def _queued(pid: int) -> float | None:
+    """Seconds in which a process was ready to run and another one ran; None if nobody counts them."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return sum(int((task / "schedstat").read_text().split()[1]) for task in tasks) / 1e9
+    except (OSError, IndexError):
+        return None
 
 
 def _fields(path: Path) -> list[str]:
@@ -197,6 +210,9 @@ class Process:
     """A process that runs one submission, wherever and however it is shut in; here, the grader's own."""
 
     channel: Channel
+    #: Seconds that were waited for it since the last look at what it uses, and what that look found.
+    unseen: float = field(default=0.0, init=False)
+    seen: Use | None = field(default=None, init=False)
 
     def ended(self) -> str:
         """Stop the process for good and say in a few words how it ended: `used too much memory`, …; nothing
@@ -213,62 +229,69 @@ class Wait:
     """The time that one call may take: `seconds` of CPU time, or of doing nothing at all.
 
     Time in which the process waits for its turn on a busy machine costs nothing, as far as the system can
-    tell. If it can tell nothing, each second costs a part of one.
+    tell. If it can tell nothing, each second costs a part of one. Short waits for a process are looked at
+    together.
     """
 
     process: Process
     seconds: float
     charged: float = 0.0
     waited: float = 0.0
-    _unseen: float = field(default=0.0, init=False)
-    _seen: Use | None = field(default=None, init=False)
-
-    @property
-    def cost(self) -> float:
-        """What all of it costs the submission, with the time since the last look."""
-        return self.charged + self._unseen
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message; raise `Gone` if nobody reads it in time."""
-        with self.charging():
+        with self._watching():
             self.process.channel.send(message, self.seconds)
-
-    @contextmanager
-    def charging(self) -> Generator[None]:
-        """The submission pays for the time that this takes."""
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.charged += time.monotonic() - began
 
     def message(self) -> dict[str, Any]:
         """The next message; raise `Late` when the time is used up, and `Gone`."""
         while True:
-            began = time.monotonic()
             try:
-                return self.process.channel.receive(min(_LOOK_EVERY, self.seconds / 4))
+                with self._watching():
+                    return self.process.channel.receive(min(_LOOK_EVERY, self.seconds / 4))
             except Late:
                 pass
-            finally:
-                passed = time.monotonic() - began
-                self.waited += passed
-                self._unseen += passed
-                if self._unseen >= _LOOK_EVERY / 2:
-                    self._look()
             if self.charged >= self.seconds or self.waited >= PATIENCE * self.seconds:
                 raise Late
 
+    def end(self) -> str:
+        """Stop the process for good, and say how it ended; what was not looked at is charged as it is."""
+        began = time.monotonic()
+        how = self.process.ended()
+        self.charged += self.process.unseen + time.monotonic() - began
+        self.process.unseen = 0.0
+        return how
+
+    @contextmanager
+    def _watching(self) -> Generator[None]:
+        if self.process.seen is None:
+            self.process.seen = self.process.used()
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            passed = time.monotonic() - began
+            self.waited += passed
+            self.process.unseen += passed
+            if self.process.unseen >= _LOOK_EVERY / 2:
+                self._look()
+
     def _look(self) -> None:
-        use, before, passed = self.process.used(), self._seen, self._unseen
-        self._unseen, self._seen = 0.0, use
+        before, passed = self.process.seen, self.process.unseen
+        use = self.process.seen = self.process.used()
+        self.process.unseen = 0.0
         if use is None:
             self.charged += passed / PATIENCE
             return
         if use.memory > MAX_MEMORY:
             raise Gone("used too much memory")
-        worked = passed if before is None else max(use.cpu - before.cpu, 0)
-        self.charged += worked if use.awake else max(worked, passed)
+        if before is None:
+            self.charged += passed
+            return
+        rested = 0.0 if use.awake else passed
+        if use.queued is not None and before.queued is not None:
+            rested -= max(use.queued - before.queued, 0)
+        self.charged += max(use.cpu - before.cpu, rested, 0)
 
 
 def in_words(seconds: float, digits: int) -> str:

@@ -204,9 +204,8 @@ class _Loading:
                 if reply.get("call") != number:
                     raise Gone("answered a call that was not made")
             except (Gone, Late) as error:
-                with wait.charging():
-                    how, what = process.ended(), str(error)
-                student.left -= wait.cost
+                how, what = wait.end(), str(error)
+                student.left -= wait.charged
                 if isinstance(error, Late):
                     what = f"did not finish within {in_words(wait.seconds, 1)}"
                 elif isinstance(error, Closed):
@@ -220,7 +219,7 @@ class _Loading:
                 self.notes.append(note)
                 return False
             self._note(reply.get("problem"), number, student)
-        student.left -= wait.cost
+        student.left -= wait.charged
         return True
 
     def _note(self, problem: object, number: int, student: Student) -> None:

@@ -151,8 +151,8 @@ class Student:
             self._late = True
             raise Wrong(f"`{name}` did not return within {in_words(wait.seconds, 2)}") from None
         except Closed as closed:
-            with wait.charging():
-                how = self.stop()
+            how = wait.end()
+            self.stop()
             raise Wrong(f"`{name}` ended its process: {how or closed}") from None
         except Gone as gone:
             self.stop()
@@ -161,7 +161,7 @@ class Student:
             self.stop()
             raise
         finally:
-            self.left -= wait.cost
+            self.left -= wait.charged
 
 
 def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:
