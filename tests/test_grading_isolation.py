@@ -444,14 +444,17 @@ def short_calls_among_others(isolation: Isolation, does: str) -> tuple[float, fl
             student.call("f")
         measured[:] = before - student.left, time.monotonic() - began
 
-    spins = [sys.executable, "-c", "while True: pass"]
-    others = [subprocess.Popen(spins) for _ in range(4 * (os.cpu_count() or 1))]
+    spins = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
+    others = [subprocess.Popen(spins, stdout=subprocess.PIPE) for _ in range(4 * (os.cpu_count() or 1))]
     try:
+        for other in others:
+            assert other.stdout is not None
+            other.stdout.readline()
         grade_cells(replace(LAB, seconds=5.0, cases=(calls,)), [cell], isolation)
     finally:
         for other in others:
             other.kill()
-            other.wait()
+            other.communicate()
     paid, took = measured
     return paid, took
 

@@ -226,7 +226,7 @@ class _Player:
 
 
 def _results(messages: list[Message]) -> list[str]:
-    """The contents of the results. Whether their role is `tool` is judged by `goes_on_in_the_middle`."""
+    """The contents of the results. Whether their role is `tool` is asked elsewhere."""
     return [
         str(each.get("content")) for each in messages if each.get("role") == "tool" or "tool_call_id" in each
     ]

@@ -116,8 +116,8 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """CPU seconds so far, bytes of memory of its own, whether it may be waiting for its turn, and the seconds
-    that it has waited for it, where the system counts them."""
+    """CPU seconds so far, bytes of memory of its own, whether it may be waiting for its turn now, and the
+    seconds that it has waited for it, where the system counts them."""
 
     cpu: float
     memory: int
@@ -143,10 +143,13 @@ def used_below(pid: int, usual: int) -> Use | None:
             uses.append(_use(child, own))
     except OSError:
         return None
-    awake = len(uses) <= usual and any(use.awake for use in uses)
-    known = [use.queued for use in uses if use.queued is not None]
-    queued = sum(known) if len(known) == len(uses) <= usual else None
-    return Use(sum(use.cpu for use in uses), sum(use.memory for use in uses), awake, queued)
+    few, counted = len(uses) <= usual, Path("/proc/self/schedstat").is_file()
+    return Use(
+        sum(use.cpu for use in uses),
+        sum(use.memory for use in uses),
+        few and any(use.awake for use in uses),
+        sum(use.queued or 0.0 for use in uses) if few and counted else None,
+    )
 
 
 def _children(pid: int) -> list[int]:
@@ -173,13 +176,14 @@ def _use(pid: int, inherited: int) -> Use:
     return Use(ticks / _TICK, memory, any(state in "RD" for state in states), _queued(pid))
 
 
-def _queued(pid: int) -> float | None:
-    """Seconds in which a process was ready to run and another one ran; None if nobody counts them."""
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return sum(int((task / "schedstat").read_text().split()[1]) for task in tasks) / 1e9
-    except (OSError, IndexError):
-        return None
+def _queued(pid: int) -> float:
+    """Seconds in which a process was ready to run and others ran, if the system counts them."""
+    queued = 0
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                queued += int((task / "schedstat").read_text().split()[1])
+    return queued / 1e9
 
 
 def _fields(path: Path) -> list[str]:
@@ -266,17 +270,20 @@ class Wait:
     def _watching(self) -> Generator[None]:
         if self.process.seen is None:
             self.process.seen = self.process.used()
-        began = time.monotonic()
+        began, at_work = time.monotonic(), False
         try:
             yield
+        except Late:
+            at_work = True
+            raise
         finally:
             passed = time.monotonic() - began
             self.waited += passed
             self.process.unseen += passed
             if self.process.unseen >= _LOOK_EVERY / 2:
-                self._look()
+                self._look(at_work)
 
-    def _look(self) -> None:
+    def _look(self, at_work: bool) -> None:
         before, passed = self.process.seen, self.process.unseen
         use = self.process.seen = self.process.used()
         self.process.unseen = 0.0
@@ -288,7 +295,7 @@ class Wait:
         if before is None:
             self.charged += passed
             return
-        rested = 0.0 if use.awake else passed
+        rested = 0.0 if use.awake and at_work else passed
         if use.queued is not None and before.queued is not None:
             rested -= max(use.queued - before.queued, 0)
         self.charged += max(use.cpu - before.cpu, rested, 0)
