@@ -369,7 +369,7 @@ def test_5000_steps_fit_on_a_page() -> None:
     assert len(trace) > 4_990
     begun = time.process_time()
     page = trace.to_html()
-    assert time.process_time() - begun < 2
+    assert time.process_time() - begun < 5  # it takes about 1 s where nothing else runs
     assert len(page.encode()) < 5_000_000
     text = read_safely(page).text
     refused = next(seq for seq, step in enumerate(trace.steps) if step.error_code)
