@@ -117,7 +117,7 @@ class Walk:
         """What the second request holds beyond the first one and the model's reply."""
         if len(self.requests) < 2:
             raise self.wrong("the model was not asked again after its calls")
-        known = set(map(canonical, self.opening))
+        known = set(map(canonical, [*self.opening, *self.requests[0]]))
         new = [message for message in self.requests[1] if canonical(message) not in known]
         return [message for message in new if message.get("role") != "assistant"]
 
@@ -502,6 +502,8 @@ def goes_on(student: Student, chance: Random) -> None:
             raise walk.wrong("a request is not the one before with the reply and its result")
     if not _same(walk.check_end(walk.replies[-1])[:-1], walk.requests[-1]):
         raise walk.wrong("the messages that came back are not all that was said")
+    again = Walk(chance, opening, walk.replies).play(student, [name])  # nothing is left of the first time
+    again.outcomes_of([reply["tool_calls"][0] for reply in asks])
 
 
 @case(points=3, hint="Catch `Exception` around each call, and let the model read its message.", public=True)
@@ -549,11 +551,16 @@ def each_call_has_its_own_yes(student: Student, chance: Random) -> None:
     except Wrong:  # no yes runs anything: this is judged above
         _one_call(student, chance)
         return
-    for first in (True, False):
+    noes: list[Any] = [False, TimeoutError("nobody is there")]
+    try:
+        _decided(student, chance, noes[1])
+    except Wrong:  # an exception is no no: this is judged above
+        noes[1] = False
+    for first, said_no in zip((True, False), noes, strict=True):
         yes, no, again = (_call(chance, name) for _ in range(3))
         # A loop that runs only the first call of a reply loses its points elsewhere: here it does not matter.
         replies = [_asks(yes, no), _asks(again), _asks(again), _final(chance)]
-        decisions = {_host(yes): [True], _host(no): [False], _host(again): [first, not first]}
+        decisions = {_host(yes): [True], _host(no): [said_no], _host(again): [first, not first]}
         walk = Walk(chance, _question(chance), replies, critical=name, decisions=decisions)
         walk.play(student, [name])
         early = len(walk.requests) < len(
@@ -561,6 +568,17 @@ def each_call_has_its_own_yes(student: Student, chance: Random) -> None:
         )  # a loop that gives up early loses its points elsewhere, too
         walk.executed = [ran for ran in walk.executed if not early or ran[1].get("host") != _host(again)]
         walk.outcomes_of([yes] if early else [yes, again])
+    no, yes, twice = (_call(chance, name) for _ in range(3))
+    decisions = {_host(no): [False], _host(yes): [True], _host(twice): [True, False]}
+    other = next(each for each in NAMES if each != name)
+    between = _call(chance, other)  # that it runs after a no is judged above
+    for calls, ran in (([no, between, yes], yes), ([twice, {**twice, "id": yes["id"]}], twice)):
+        replies = [_asks(*calls), _final(chance)]
+        walk = Walk(chance, _question(chance), replies, critical=name, decisions=decisions)
+        walk.play(student, [name, other])
+        if len(walk.requests) > 1 and len(walk.results()) == len(calls):
+            walk.executed = [run for run in walk.executed if run[0] == name]
+            walk.outcomes_of([ran])
 
 
 @case(points=1, hint="Look up the name as it is; the model should read which name was wrong.")
@@ -570,6 +588,7 @@ def unknown_tool(student: Student, chance: Random) -> None:
     for name, names in (
         (invented, [good]),
         (good.upper(), [good]),
+        (f"{good}()", [good]),
         (good[:-1], [good]),
         (good.replace("_", "-"), [good]),
         (f"functions.{good}", [good]),
@@ -591,6 +610,10 @@ def broken_arguments(student: Student, chance: Random) -> None:
         right[:-1] + ",}",
         right[:-2] + '\n"}',
         right * 2,
+        right + "}",
+        right + ";",
+        f"\ufeff{right}",
+        f"{right}\u00a0",
         f"{right} please",
         f"Here: {right}",
         f"```json\n{right}\n```",
@@ -611,6 +634,7 @@ def any_object_is_taken(student: Student, chance: Random) -> None:
     twice. The tool runs, with its values as they are."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
     inner = {"hosts": [word, {"host": None, "up": False}], "up": True, "depth": 0.5, "host": f"  {word} é\n"}
+    inner |= {"body": '{"a": 1}', "list": "[1]"}
     # What a student's own functions may call their parameters, and what Python cannot write before a `=`.
     own = (
         "name id self tool tools run confirm func function fn f call args arguments kwargs key Host a-b class"
@@ -668,10 +692,18 @@ def no_calls_either_way(student: Student, chance: Random) -> None:
 
 @case(points=1, hint="Do not file results under ids: go by the order of the calls.")
 def same_ids(student: Student, chance: Random) -> None:
-    """Ids are the model's and may repeat, in one reply and in a later one: each is a call of its own."""
-    name, ran = chance.choice(NAMES), list[list[int]]()
+    """Ids are the model's and may repeat, in one reply and in a later one, also for equal calls: each is a
+    call of its own."""
+    name = chance.choice(NAMES)
+    for equal in (False, True):
+        _play_with_ids(student, chance, name, _call(chance, name) if equal else None)
+
+
+def _play_with_ids(student: Student, chance: Random, name: str, each: Message | None) -> None:
+    """Conversations whose ids differ, and are equal; `each` is what all calls ask for, if they are equal."""
+    ran = list[list[int]]()
     for ids in (("call_0", "call_1", "call_2"), ("call_0", "call_0", "call_0")):
-        calls = [{**_call(chance, name), "id": id} for id in ids]
+        calls = [{**(each or _call(chance, name)), "id": id} for id in ids]
         replies = [_asks(*calls[:2]), _asks(calls[2]), _final(chance)]
         walk = Walk(chance, _question(chance), replies).play(student, [name])
         asked = [json.loads(call["function"]["arguments"]) for call in calls]
@@ -681,7 +713,7 @@ def same_ids(student: Student, chance: Random) -> None:
             raise walk.wrong("other calls ran than those that the model asked for")
     if ran[0] != ran[1]:
         raise walk.wrong("with equal ids other calls ran than with ids that differ")
-    if len(ran[0]) == len(calls):  # else calls are forgotten, whatever their ids
+    if not each and len(ran[0]) == len(calls):  # else calls are forgotten, whatever their ids
         outcomes = walk.outcomes_of(calls)
         walk.check_contents(calls[:2], outcomes[:2])
         if len(walk.requests) != 3 or not _says(walk.requests[2][-1].get("content"), outcomes[2]):
@@ -722,7 +754,7 @@ def results_are_text(student: Student, chance: Random) -> None:
     """The content of a result is text: a string as it is, any other value as JSON."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
     values: list[Any] = [{"host": word, "up": True, "load": None}, [word, 0.5], None, True, False, 0, [], {}]
-    values += [{"error": word}, [3, 1, 2], {"result": [word]}, word]
+    values += [{"error": word}, [3, 1, 2], [word, "up"], {"result": [word]}, word]
     values += ['{"as":"it is",  "b": 1.50}', "", "error: 0 tests failed"]
     for value in values:
         walk = _alone(student, chance, _call(chance, name), [name], None, outcomes={name: value})
@@ -764,12 +796,16 @@ def whatever_the_conversation(student: Student, chance: Random) -> None:
         walk = Walk(chance, _question(chance), [*replies, _final(chance)], gives, names[0], said)
         limit = shapes.choice([1, 2, 3, 9])
         walk.play(student, names[:3], limit).check_all(names[:3], limit)
+    name = chance.choice(NAMES)
+    fails = [_asks(_call(chance, name)) for _ in range(6)]  # no number of errors ends a conversation
+    walk = Walk(chance, _question(chance), [*fails, _final(chance)], {name: ValueError("it is down")})
+    walk.play(student, [name], 9).check_all([name], 9)
 
 
 def _drawn_calls(shapes: Random, chance: Random, names: list[str]) -> Iterator[Message]:
     for name in shapes.choices(names, k=shapes.randrange(1, 4)):
         written = shapes.choice([None, None, None, "[]", "", '{"host": ']) if name != names[-1] else None
-        yield {**_call(chance, name, written), "id": f"call_{shapes.randrange(3)}"}
+        yield {**_call(chance, name, written), "id": ("", "call_1", "call_2")[shapes.randrange(3)]}
 
 
 def _arguments(call: Message) -> Any:
