@@ -226,6 +226,8 @@ def weighs_tools_equally(student: Student, chance: Random) -> None:
     _expect(student, "tools that are needed once, and never chosen", pairs, "balanced")
     pairs = [(often, often)] * 8 + [(once, once), (never, None)] + [(None, None)] * 2
     _expect(student, "tools with equal shares", pairs, "balanced")
+    pairs = [(often, often)] * 8 + [(once, once), (never, never), (None, often), (None, once)]
+    _expect(student, "none is needed, and a tool is always called", pairs, "balanced")
 
 
 @case(2, "Each of the two has its own denominator.", public=True)
@@ -240,6 +242,7 @@ def survives_invented_tools(student: Student, chance: Random) -> None:
     """A chosen tool that nobody expects, even one that does not exist, is a wrong choice and nothing more."""
     often, rare, wrong, fourth = chance.sample(list(_PUBLIC)[:6], 4)
     odd = [often.upper(), often.title(), f"{often}s", f"my_{often}", f"{often} ", f" {often}", often[:-1]]
+    odd.append(f"shop.{often}")
     # U+FF3F is an underscore after Unicode's normalization NFKC.
     odd += [often.replace("_", mark) for mark in ("-", "\uff3f")]
     odd += [f"magic_{chance.randrange(100)}", "None", "null", "none"]
@@ -259,11 +262,23 @@ def survives_invented_tools(student: Student, chance: Random) -> None:
     for key in known:
         if not _is(came.get(key), known[key]):
             raise Wrong(f"`{key}` is not what it is if the wrong choices are known tools")
-    other = _measured(student, [*needs, (fourth, None), (fourth, wrong)])
+    other = _measured(student, [(fourth, None), *needs, (fourth, wrong)])
     for name in odd:
-        named = _measured(student, [*needs, (name, None), (name, wrong)])
+        named = _measured(student, [(name, None), *needs, (name, wrong)])
         if not all(_is(named.get(key), other.get(key)) for key in known):
             raise Wrong(f"a tool of the name {name!r} is not counted as a tool like any other")
+    composed, decomposed = "men\u00fc", "menu\u0308"  # they look alike, and their letters differ
+    alike = _measured(student, [*needs, (composed, composed), (composed, decomposed)])
+    other = _measured(student, [*needs, (composed, composed), (composed, wrong)])
+    if not all(_is(alike.get(key), other.get(key)) for key in known):
+        raise Wrong("two names that look alike, but have other letters, are taken for one")
+    mistakes: list[list[Pair]] = [[(often, often), (rare, choice)] for choice in (None, often)]
+    try:
+        silent, called = (_measured(student, pairs, "balanced")["balanced"] for pairs in mistakes)
+    except Wrong:
+        return  # that each pair may need a tool is judged below
+    if not _is(silent, called):
+        raise Wrong("`balanced` depends on what was chosen instead of the expected tool")
 
 
 @case(1, "Check the length before you divide, and tell 0 from None.")
