@@ -156,15 +156,15 @@ ODD: tuple[str, ...] = (
     ", }}",
     "  {0}  {0} ",
 )
-ODD += ("a {{ {0}", "7", "true", "null", "Málaga, 東京, Łódź {0}", 'the "{0}"', "{0}\n{0}\t", "C:\\{0}\\")
-ODD += ("https://{0}.example/#{0}", "", "json {0}", "/* {0} */ // {0}", "“{0}” and ‘{0}’")
+ODD += ("a {{ {0}", "7", "true", "null", "Málaga, 東京, Łódź {0}", 'the "{0}"', "{0}\n{0}\t")
+ODD += ("C:\\new\\{0}\\", "https://{0}.example/#{0}", "", "json {0}", "/* {0} */ // {0}", "“{0}” and ‘{0}’")
 
 
 @case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
 def leaves_the_valid_alone(student: Student, chance: Random) -> None:
     """Text that is valid already comes back as it is, whatever marks stand inside its strings; the model is
     not asked."""
-    for odd in ODD:
+    for odd in (*ODD, "{0}\u00a0{0}"):  # Python prints a no-break space as \xa0, which changes the words
         task = Task(chance)
         task.meant[task.text] = odd.format(chance.choice(WORDS))
         for plain in (True, False):
@@ -257,6 +257,10 @@ def leaves_strings_alone(student: Student, chance: Random) -> None:
         if is_read(student, task, whole):  # that valid text is read is asked elsewhere
             for what, way in rules.items():
                 by_rules(student, task, way(whole), f"{what}, and strings with marks in them")
+    task.meant[task.text] = f"  {chance.choice(WORDS)}  {chance.choice(WORDS)} "
+    found = ask(student, task, task.bare(), Model(task.but()), 2)
+    if found is not None and found != {} and not same(found, task.meant):
+        raise Wrong("a proposal with blanks in a string: `repair` changed them")
 
 
 @case(points=2, hint="JSON has true, Python has True. Drop the comma, and read JSON first, then Python.")
@@ -286,7 +290,11 @@ def has_no_other_rules(student: Student, chance: Random) -> None:
     unread += [whole.replace(",", "", 1), whole.replace(", ", "\n", 1), re.sub(r'"(\w+)":', r"\1:", whole)]
     for raw in unread:
         must_give_up(student, task, raw, Model(whole), 0, "no rule reads this, and the budget is 0")
-    for raw in (*unread, fenced(task.bare()), f"{task.bare()} That is all.", f"Sure!\n{fenced(whole)}"):
+    # Python reads sets here: for one of dicts it raises a TypeError, and json.dumps raises one for the other.
+    python, text = str(task.meant), repr(task.meant[task.text])
+    strange = "{" + python + "}", python.replace(text, "{" + text + "}")
+    around = fenced(task.bare()), f"{task.bare()} That is all.", f"Sure!\n{fenced(whole)}"
+    for raw in (*unread, *around, *strange):
         must_give(student, task, raw, Model(whole), 2, "a text that no rule need read, and a right proposal")
     missing = json.dumps({key: value for key, value in task.meant.items() if key != task.count})
     for raw in (other, missing, f"[{task.but()}]"):
@@ -350,12 +358,14 @@ def says_what_was_wrong(student: Student, chance: Random) -> None:
     """After a proposal that failed, the next question holds that proposal."""
     task, odd = Task(chance), f"zq{chance.randrange(10**6)}"
     failed = f"Sorry, {odd}!", task.but(count=odd), task.but(text=odd), "{}".join([odd, odd])
+    failed += (str(json.loads(task.but(text=odd))),)
     for bad in failed:
         model = Model("no", bad, task.but())
         found = ask(student, task, task.bare(), model, 4)
         if len(model.questions) < 3 and (found is None or bad == failed[0]):
             raise Wrong("after a proposal that failed no question followed")
-        if len(model.questions) > 2 and odd not in model.questions[2]:
+        forms = bad, json.dumps(bad)[1:-1], repr(bad)[1:-1]
+        if len(model.questions) > 2 and not any(form in model.questions[2] for form in forms):
             raise Wrong("the question after a proposal that failed does not hold that proposal")
 
 
@@ -393,6 +403,8 @@ def changes_no_value(student: Student, chance: Random) -> None:
     for changed in (name.upper(), name.lower(), f"{name} City", f"The {name}"):
         refuses(student, task, "a text in other letters, or longer", task.but(text=changed))
     refuses(student, task, "an optional argument left out", less)
+    task.meant[task.text] = f"007 {name}"
+    refuses(student, task, "a text without its zeros", task.but(text=f"7 {name}"))
     task.meant |= {"urgent": True, "change": -task.number}
     task.schema["properties"] |= {"urgent": {"type": "boolean"}, "change": {"type": "integer"}}
     refuses(student, task, "a changed truth value", json.dumps({**task.meant, "urgent": False}))
@@ -435,7 +447,7 @@ def never_falls_back_to_nothing(student: Student, chance: Random) -> None:
     task = Task(chance)
     task.schema["required"] = []
     must_give(student, task, task.but(), Model("{}"), 0, "a valid text")
-    for hopeless in ("I do not know yet.", task.bare()):
+    for hopeless in ("I do not know yet.", "", task.bare()):
         for budget in (0, 2):
             if ask(student, task, hopeless, Model("I do not know either."), budget) is not None:
                 raise Wrong("a text beyond repair: `repair` did not return None")
@@ -459,6 +471,7 @@ def gives_up_what_was_cut_off(student: Student, chance: Random) -> None:
         whole[: whole.index(":") + 5],
         f"```json\n{whole[:-1]}",
         task.bare()[:-1],
+        json.dumps(whole)[:-2],
     ):
         for proposal in (whole, cut + '"}', cut + "}"):
             must_give_up(student, task, cut, Model(proposal), 2, "a text that was cut off")

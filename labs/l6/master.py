@@ -101,7 +101,7 @@ print(words('{"city": "Bergen", "days": 3}'))
 #    model that raises an error has used one question; the next may help.
 #
 # Text before or after the JSON, with a fence or without, is not a fault that you must repair. You may read such a
-# text, or leave it to the model.
+# text, or leave it to the model. The brackets of a list are not such text: no rule reads `[{"city": "Oslo"}]`.
 
 # %% [markdown]
 # 4. Everything that you return, from the rules or from the model, **meets the schema** (`problems` finds
@@ -140,7 +140,7 @@ def readings(text):
         for read in (json.loads, ast.literal_eval):
             try:
                 value = read(candidate)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
                 continue
             yield from readings(value) if isinstance(value, str) else [value]
 

@@ -51,7 +51,7 @@ def by_rules(text):
         try:
             value = read(text)
             return by_rules(value) if isinstance(value, str) else value
-        except (ValueError, SyntaxError, RecursionError):
+        except (ValueError, SyntaxError, TypeError, RecursionError):
             continue
     return None
 

@@ -63,7 +63,7 @@ def attempts(text):
         for rule in (without_fence, inner_text, without_comma, as_python):
             try:
                 text = rule(text.strip())
-            except (ValueError, SyntaxError):
+            except (ValueError, SyntaxError, TypeError):
                 continue
             yield text
 
