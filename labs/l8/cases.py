@@ -50,23 +50,23 @@ def _expect_compare(student: Student, a: Runs, b: Runs, key: str) -> None:
 
 
 def _expect_same(student: Student, pairs: list[tuple[Runs, ...]]) -> None:
-    """`compare(a, b)` must return what `compare(c, d)` does, and not always what it returns without votes.
+    """`compare(a, b)` must return what `compare(c, d)` does, and not always what it returns for even votes.
 
-    Whether its numbers are right is asked elsewhere.
+    Whether its numbers are right is asked elsewhere, and whether it can do without votes.
     """
 
     def said(a: Runs, b: Runs) -> Any:
         came = student.call("compare", a, b).value
         return [came.get("p"), came.get("verdict")] if isinstance(came, dict) else came
 
-    without, decided = said({}, {}), False
+    even, decided = said(*_pairs(Random(0), "+/-", "-/+")), False
     for a, b, c, d in pairs:
         came = said(a, b)
         if came != said(c, d):
             raise Wrong("these runs give other votes than the task says")
-        decided = decided or came != without
+        decided = decided or came != even
     if not decided:
-        raise Wrong("`compare` always returned what it returns without votes")
+        raise Wrong("`compare` always returned what it returns for even votes")
 
 
 def _pairs(chance: Random, *results: str) -> tuple[Runs, Runs]:
@@ -128,7 +128,7 @@ def _claims(student: Student, chance: Random, gain: float | None, worlds: int) -
 @case(points=1, public=True, hint="First the share of each case, then the mean of these shares.")
 def pass_1_is_a_mean_of_cases(student: Student, chance: Random) -> None:
     """`pass_hat(runs, 1)` is the mean over the cases of the share that passed; each case counts the same."""
-    _expect_pass_hat(student, _runs(chance, (1, 1), (7, 2), (3, 0), (5, 4)), 1)
+    _expect_pass_hat(student, _runs(chance, (1, 1), (7, 2), (3, 0), (3, 0), (5, 4)), 1)
 
 
 @case(
@@ -141,6 +141,8 @@ def pass_k_is_without_replacement(student: Student, chance: Random) -> None:
     runs = _runs(chance, (6, 6), (6, 5), (6, 3), (6, 2), (6, 0))
     for k in (2, 3, 6):
         _expect_pass_hat(student, runs, k)
+    others = {name: [not passed for passed in each] for name, each in runs.items()}  # by the same names
+    _expect_pass_hat(student, others, 2)
 
 
 @case(
@@ -215,7 +217,7 @@ def only_shared_cases(student: Student, chance: Random) -> None:
 def more_cases_before_more_runs(student: Student, chance: Random) -> None:
     """`evaluate` asks both agents for as many cases as the budget pays for, once each, and returns what
     `compare` says of these runs."""
-    for cases, budget in ((30, 41), (30, 61), (25, 50), (25, 1), (130, 205)):
+    for cases, budget in ((30, 41), (30, 61), (25, 50), (25, 1), (25, 2), (130, 205)):
         agents = Agents(chance, cases, 0.9)
         came = agents.evaluated(student, budget)
         asked = [{case: len(runs) for case, runs in seen.items()} for seen in agents.seen.values()]

@@ -13,8 +13,8 @@
 # five times in a row in a third of all weeks. This lab is about numbers that you can trust: **pass^k**, an exact test, and more cases. Read
 # notebook 14 first. This lab takes about 75 minutes and needs no key and no network.
 #
-# You may use numpy and pandas. Return plain numbers: `int` or `float`, not `Fraction`. Below are five runs of the same eleven tasks. A run passed if the first
-# call was the right one (or none, if none was needed).
+# You may use numpy and pandas. Return each number as an `int`, a `float` or a number of numpy, not as a `Fraction`. Below are five runs of the same eleven
+# tasks. A run passed if the first call was the right one (or none, if none was needed).
 
 # %%
 from math import comb
