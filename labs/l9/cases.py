@@ -18,9 +18,13 @@ ERROR = object()
 #: None of them is a part of a word that a rule asks for.
 WORDS = ("amber", "willow", "cedar", "falcon", "lantern", "meadow", "copper", "velvet")
 
-#: Ways to be right: the word for an error, and whether the last calls are left. To refuse one costs the
-#: case of the right loops only: the other cases are played in the first way that is not refused.
-WAYS = (("ERROR", False), ("Error", False), ("error", False), ("ERROR", True))
+#: Ways to be right: the word for an error, whether the last calls are left, and whether an error ends with
+#: its reason. To refuse one costs the case of the right loops only: the other cases are played in the first
+#: way that is not refused.
+WAYS = (
+    *(("ERROR", False, False), ("Error", False, False), ("error", False, False)),
+    *(("ERROR", True, False), ("ERROR", False, True)),
+)
 
 MOST_CHARACTERS, MOST_REPLIES, MOST_CALLS, MOST_RUNS = 10_000, 30, 30, 100
 
@@ -114,6 +118,8 @@ class Loop:
         return value if isinstance(value, str) else json.dumps(value)
 
     def failed(self, why: str) -> str:
+        if self.bench.reason_last:
+            return f"{self.bench.error} ({self.bench.word}): {why}"
         return f"{self.bench.error}: {why} ({self.bench.word})"
 
 
@@ -160,8 +166,15 @@ class Bench:
     `word` is drawn, and stands in what a right loop is free to say: no record can be known beforehand.
     """
 
-    def __init__(self, loop: type[Loop], word: str = "", error: str = "ERROR", leaves: bool = False) -> None:
-        self.word, self.error, self.leaves = word, error, leaves
+    def __init__(
+        self,
+        loop: type[Loop],
+        word: str = "",
+        error: str = "ERROR",
+        leaves: bool = False,
+        reason_last: bool = False,
+    ) -> None:
+        self.word, self.error, self.leaves, self.reason_last = word, error, leaves, reason_last
         self.loop, self.runs, self.walk = loop, 0, list[Message]()
         self.replies, self.tools = list[Message](), dict[str, Message]()
         self.requests, self.executed = list[Message](), list[Any]()
@@ -855,10 +868,12 @@ REWORDED = _broken(opening=lambda _self, given: _reworded(given))
 EDITED = _broken(opening=_edited)
 BLANKS_RESULTS = _sends(_with_blank_results)
 FORGETS_ONCE = _sends(lambda said, turn: said[:-1] if turn == 2 else said)
+LAST_AT_FIRST = _sends(lambda said, turn: said if turn else said[-1:])
 PREFACED = _sends(lambda said, _turn: [{"role": "system", "content": "You can use tools."}, *said])
 NO_LIMIT, ONE_MORE = _with_limit(100), _with_limit(1)
 FORGETS_REPLIES = _sends(lambda said, _turn: [one for one in said if not one.get("tool_calls")])
 OFFERS_SOME = _broken(offered=lambda self, turn: Loop.offered(self, turn)[:5])
+OFFERS_ONE = _broken(offered=lambda self, turn: Loop.offered(self, turn)[:1] * len(Loop.offered(self, turn)))
 DROPS_TEXT = _broken(
     kept=lambda _self, reply: {**reply, "content": None} if reply.get("tool_calls") else reply
 )
@@ -912,6 +927,7 @@ NO_FALSE_KEYS = _instead(
     _of_kind(dict), lambda value: json.dumps({name: of for name, of in value.items() if of})
 )
 CUTS_LISTS = _instead(_of_kind(list), lambda value: json.dumps(value[:10]))
+TURNS_LISTS = _instead(_of_kind(list), lambda value: json.dumps(value[::-1]))
 CUTS_JSON = _instead(lambda value: not isinstance(value, str), lambda value: json.dumps(value)[:100])
 ERROR_KEY = _instead(
     lambda value: isinstance(value, dict) and "error" in value, lambda value: f"ERROR: {value['error']}"
@@ -929,6 +945,7 @@ BRIEF = _broken(raised=lambda self, why: self.failed(why[:100]))
 FIRST_LINE = _broken(raised=lambda self, why: self.failed(why.split("\n")[0]))
 LOWER_REASON = _broken(raised=lambda self, why: self.failed(why.lower()))
 AFTER_COLON = _broken(raised=lambda self, why: self.failed(why.split(":")[-1]))
+ONE_LINE = _broken(raised=lambda self, why: self.failed(why.replace("\n", " ")))
 OLD_REASON = _broken(result=_with_old_reason)
 RETRIES = _broken(run=_run_again_if_it_raised)
 SKIPS_AFTER_RAISE = _broken(results=_skipping_after_a_raise)
@@ -1026,6 +1043,9 @@ LATE_ID = _late_results(
     lambda results: [{**one, "tool_call_id": results[0]["tool_call_id"]} for one in results]
 )
 LATE_NO_TEXT = _late_results(lambda results: [{**one, "content": None} for one in results])
+LEFT_NO_TEXT = _broken(
+    at_limit=lambda self, calls, _turn: [{**one, "content": None} for one in self.left(calls)]
+)
 LATE_FAILURES_LEFT_OUT = _broken(
     at_limit=lambda self, calls, turn: [one for one in self.results(calls, turn) if not _is_failure(one)]
 )
@@ -1075,21 +1095,19 @@ def _missed(student: Student, chance: Random, loops: Sequence[type[Loop]]) -> Mi
     another.
     """
     refused = []
-    for error, leaves in WAYS:
+    for way in WAYS:
         try:
-            return _missed_in_one_way(student, chance, [*dict.fromkeys([*loops, Loop])], error, leaves)
+            return _missed_in_one_way(student, chance, [*dict.fromkeys([*loops, Loop])], *way)
         except Refused as wrong:
             refused.append(wrong)
     raise refused[0]
 
 
-def _missed_in_one_way(
-    student: Student, chance: Random, loops: list[type[Loop]], error: str = "ERROR", leaves: bool = False
-) -> Missed:
+def _missed_in_one_way(student: Student, chance: Random, loops: list[type[Loop]], *way: Any) -> Missed:
     student.stop()
     missed: Missed = {}
     for loop in Random(f"mixed {[loop.__name__ for loop in loops]}").sample(loops, len(loops)):
-        bench = Bench(loop, chance.choice(WORDS), error, leaves)
+        bench = Bench(loop, chance.choice(WORDS), *way)
         if not _finds_a_fault(student, bench) and loop not in RIGHT:
             missed[loop] = bench.walk
     return missed
@@ -1128,6 +1146,7 @@ CONTENTS_CHANGED = (
     *(
         CUTS_JSON,
         CUTS_LISTS,
+        TURNS_LISTS,
         ERROR_KEY,
         ERROR_TEXT,
         FLOATS,
@@ -1138,18 +1157,21 @@ CONTENTS_CHANGED = (
         LOWERS,
     ),
 )
-REASONS = (SILENT, VAGUE, ONLY_WHY, BRIEF, FIRST_LINE, LOWER_REASON, AFTER_COLON, OLD_REASON)
+REASONS = (
+    *(SILENT, VAGUE, ONLY_WHY, BRIEF, FIRST_LINE, ONE_LINE),
+    *(LOWER_REASON, AFTER_COLON, OLD_REASON),
+)
 ERRORS_HIDDEN = (*REASONS, RAISES)
 ERROR_STOPS_OTHERS = (
     *(STOPS, SKIPS_AFTER_RAISE, KNOWN_OR_NONE, NOT_AGAIN),
     *(ERRORS_END, THREE_FAILURES_END),
 )
 REQUESTS_CHANGED = (
-    *(FORGETS_ONCE, PREFACED, BLANKS_RESULTS, LAST_TWENTY, NO_DOUBLES),
+    *(FORGETS_ONCE, LAST_AT_FIRST, PREFACED, BLANKS_RESULTS, LAST_TWENTY, NO_DOUBLES),
     *(NO_TEXT_WITH_CALLS, CUTS_SENT, NOTE_AT_LAST, OFFERS_TEN_TIMES, NO_TOOLS_LAST),
 )
 REQUESTS_CUT = (
-    *(*REQUESTS_CHANGED, OFFERS_SOME, REWORDED, STRIPS_GIVEN),
+    *(*REQUESTS_CHANGED, OFFERS_SOME, OFFERS_ONE, REWORDED, STRIPS_GIVEN),
     *(NO_HISTORY, NO_OLD_CALLS, SYSTEM_ADDED),
 )
 LIMIT_COUNTED_WRONGLY = (
@@ -1166,7 +1188,7 @@ BROKEN_ARGUMENTS = (
 )
 IDS_MIXED_UP = (FIRST_ID, RENUMBERED, *ONE_ID_IN_A_REPLY, *ONE_ID_LATER, ANSWERED_BEFORE)
 END_AT_THE_LIMIT = (
-    *(ONE_LATE, LATE_RESULT_LOST, LATE_AS_USER, RAISES_IN_TIME, LATE_ID, LATE_NO_TEXT),
+    *(ONE_LATE, LATE_RESULT_LOST, LATE_AS_USER, RAISES_IN_TIME, LATE_ID, LATE_NO_TEXT, LEFT_NO_TEXT),
     *(LATE_FAILURES_LEFT_OUT, LATE_TWICE, LATE_BROKEN_RUN),
 )
 
@@ -1333,9 +1355,9 @@ def wrong_order(student: Student, chance: Random) -> None:
 )
 def content_is_no_json(student: Student, chance: Random) -> None:
     """Finds loops that write a value as Python writes it, give it as it is and not as text, leave out
-    or cut some of it, or say something else if it is empty, false or None. Finds loops that put a
-    string into quotes, strip it, cut it, fill it or change its letters, and loops that take a value
-    about errors for an error."""
+    or cut some of it, turn a list round, or say something else if it is empty, false or None. Finds
+    loops that put a string into quotes, strip it, cut it, fill it or change its letters, and loops that
+    take a value about errors for an error."""
     _find(student, chance, *CONTENTS_CHANGED)
 
 
@@ -1367,7 +1389,7 @@ def text_ends(student: Student, chance: Random) -> None:
 def errors_hidden(student: Student, chance: Random) -> None:
     """Finds a loop that keeps from the model that a tool failed, one that keeps why, one that says why
     without the word `error`, and one that ends with the exception. Finds loops that say only a part of
-    the reason, say it in small letters, or say the reason of an earlier error."""
+    the reason, say it in small letters or in one line, or say the reason of an earlier error."""
     _find(student, chance, *ERRORS_HIDDEN)
 
 
@@ -1429,9 +1451,9 @@ def limit_counted_wrongly(student: Student, chance: Random) -> None:
 )
 def requests_cut(student: Student, chance: Random) -> None:
     """Finds loops that leave messages, results or texts out of some requests, cut them, or add a
-    message. Finds loops that offer no tools or not all of them, always, later or at the limit. Finds
-    loops that change the given messages: they add one, reword or strip one, or take out earlier
-    replies, calls or results."""
+    message. Finds loops that offer no tools or not all of them, always, later or at the limit,
+    and one that offers the first again and again. Finds loops that change the given messages: they add
+    one, reword or strip one, or take out earlier replies, calls or results."""
     _find(student, chance, *REQUESTS_CUT)
 
 

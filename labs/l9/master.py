@@ -34,7 +34,7 @@
 # | `messages` | the conversation so far: at least one message |
 # | `replies` | what the scripted model says, one message after the other (1 to 30) |
 # | `tools` | name -> `{"returns": value}` or `{"raises": "why"}` |
-# | `limit` | how often the model may be asked, at most |
+# | `limit` | how often the model may be asked, at most (1 to 30) |
 #
 # Keep a scenario small: 10,000 characters and 30 calls at most.
 
@@ -100,8 +100,9 @@
 #
 # Write `faults_of(run)`. It tries the loop behind `run` as often as it likes (up to 100 times) and returns a **list
 # of texts**: one for each fault that it found, in your own words (a million characters at most). For a right loop,
-# the list is empty. Do not raise: a test that crashes has found nothing. All loops together have 15 seconds of
-# computing time, which is enough for dozens of small scenarios.
+# the list is empty. Do not raise: a test that crashes has found nothing. One text is enough. So you can
+# stop at the first fault, which saves time. All loops together have 15 seconds of computing time, which is enough for
+# dozens of small scenarios.
 #
 # You will be judged with loops that you have not seen, in any order. Your checks must pass the right loops, and find
 # a fault in the broken ones.

@@ -52,9 +52,10 @@ def draw(chance: Random) -> dict[str, Any]:
         else:
             name = chance.choice([*NUMBERED])
             breaks.append([name, chance.randint(*NUMBERED[name][:2])])
-    error, leaves = chance.choice(WAYS)
+    error, leaves, reason_last = chance.choice(WAYS)
     right = chance.randrange(len(RIGHT))
-    return {"right": right, "breaks": breaks, "word": chance.choice(WORDS), "error": error, "leaves": leaves}
+    way = {"word": chance.choice(WORDS), "error": error, "leaves": leaves, "reason_last": reason_last}
+    return {"right": right, "breaks": breaks, **way}
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
@@ -63,5 +64,5 @@ def play(student: Student, given: dict[str, Any]) -> Any:
         BROKEN[name] if name in BROKEN else NUMBERED[name][2](number) for name, number in given["breaks"]
     ]
     drawn = type("Drawn", tuple(dict.fromkeys([*loops, [*RIGHT][given["right"]], Loop])), {})
-    bench = Bench(drawn, given["word"], given["error"], given["leaves"])
+    bench = Bench(drawn, given["word"], given["error"], given["leaves"], given["reason_last"])
     return bool(student.call("faults_of", Callback(bench.run, "run")).value)

@@ -8,7 +8,7 @@ TOOLS = {
     "crash": {"raises": "The printer says:\nout of paper. " + "Buy new paper, and call again. " * 4},
     "burn": {"raises": "smoke"},
     "nothing": {"returns": None},
-    "all": {"returns": ["many words"] * 20},
+    "all": {"returns": ["many", "words"] * 10},
     "long": {"returns": " very <long> " * 20},
     "empty": {"returns": ""},
     "one": {"returns": [1]},
