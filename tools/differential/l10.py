@@ -9,7 +9,7 @@ from labs.l10.cases import ORDER, WORLD, calls_of, lead, script_of
 from zoolab.grading import Student
 from zoolab.grading.channel import WHOLE
 
-LETTERS = "LERFMHISPQGXBCDNYUVWZOJKA123456789"
+LETTERS = "LERFMHISPQGgXijkBCDNYUVWlmnopqzZOJyKA0123456789abcdefhrstuvwx"
 #: What is often asked about, and again.
 RISKY = "RMHHIPQ12"
 
