@@ -6,6 +6,7 @@ each lab are graded with three seeds; `test_labs.py` grades all of them with one
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -17,7 +18,7 @@ from test_grading_own_lab import CASES, MASTER
 from tools.building import build_labs
 from tools.mutation.__main__ import equivalents
 from tools.mutation.mutants import mutants_of_cells
-from tools.seeds import answers_of, verdicts
+from tools.seeds import answers_of, verdict
 from tools.wrong_answers import right_answers
 from zoolab.files import course_folder
 from zoolab.grading import lab_names
@@ -38,7 +39,7 @@ change = '''
 @pytest.mark.parametrize("name", lab_names())
 def test_the_draw_decides_nothing(name: str):
     wrong = [answer for answer in answers_of(name) if not answer.right][::12]
-    found = verdicts(name, wrong, "abc")
+    found = [verdict(name, answer, "abc") for answer in wrong]
     assert {each.answer.name: each.points for each in found if not each.as_wanted} == {}
 
 
@@ -53,12 +54,16 @@ def totals(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_command_prints_a_line_for_each_lab(totals: Path, capsys: pytest.CaptureFixture[str]):
-    ran = Shell(capsys)("labs", "verify", totals, "--seeds", "2")
+def test_the_command_prints_a_line_for_each_lab_in_order(totals: Path, capsys: pytest.CaptureFixture[str]):
+    slow = shutil.copytree(totals, totals.with_name("slow"))
+    with (slow / "wrong.toml").open("a", encoding="utf-8") as file:
+        file.write(WRONG.format(name="slow", code="__import__('time').sleep(0.5)"))
+    ran = Shell(capsys)("labs", "verify", slow, totals, "--seeds", "2", "--jobs", "2")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == (
-        f"{totals}: 1 of 1 right answers have all points; 1 of 1 wrong answers lose points; "
+    assert ran.out == "".join(
+        f"{lab}: 1 of 1 right answers have all points; {wrong} wrong answers lose points; "
         "the same points with each of 2 seeds; no mutation score\n"
+        for lab, wrong in ((slow, "2 of 2"), (totals, "1 of 1"))
     )
 
 

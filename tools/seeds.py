@@ -3,7 +3,7 @@
 python -m tools.seeds l6                 # every answer, ten seeds: one number each, or the numbers that came
 python -m tools.seeds l6 --more DIR      # the .py files of a folder instead
 
-`zoolab labs verify` prints one line a lab.
+`zoolab labs verify` prints one line a lab. Both grade on all processors, or on --jobs N of them.
 """
 
 from __future__ import annotations
@@ -11,16 +11,21 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.progress import track
+
 from tools.wrong_answers import right_answers, wrong_answers
 from zoolab.files import course_folder
 from zoolab.grading import grade_cells, lab_names, load_lab
-from zoolab.grading.isolation import shut_in
+from zoolab.grading.isolation import kept_warm
 from zoolab.grading.submissions import read_cells
+from zoolab.running.jobs import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +71,48 @@ def answers_of(lab: str, folder: Path | None = None) -> list[Answer]:
     return right + [Answer(name, False, [wrong.code]) for name, wrong in wrong_answers(lab).items()]
 
 
-def verdicts(name: str, answers: Iterable[Answer], seeds: Iterable[str]) -> Iterator[Verdict]:
-    """Grade each answer of a lab with each seed."""
-    lab, seeds = load_lab(name), list(seeds)
-    with shut_in(lab) as isolation:
-        for answer in answers:
-            grades = [grade_cells(lab, answer.cells, isolation, seed) for seed in seeds]
-            failed = {case.name: case.happened for grade in grades for case in grade.cases if not case.passed}
-            yield Verdict(answer, sorted({grade.points for grade in grades}), lab.points, failed)
+def verdict(lab: str, answer: Answer, seeds: Sequence[str]) -> Verdict:
+    """Grade an answer of a lab with each seed; the worker is kept for this thread's next answer."""
+    loaded = load_lab(lab)
+    with kept_warm(loaded) as isolation:
+        grades = [grade_cells(loaded, answer.cells, isolation, seed) for seed in seeds]
+    failed = {case.name: case.happened for grade in grades for case in grade.cases if not case.passed}
+    return Verdict(answer, sorted({grade.points for grade in grades}), loaded.points, failed)
 
 
-def print_verified(labs: Sequence[str], seeds: int) -> int:
+def begin(workers: Workers, lab: str, answers: Sequence[Answer], seeds: int) -> list[Future[Verdict]]:
+    """Hand out the answers of a lab, one by one; their verdicts come in the same order."""
+    names = [str(seed) for seed in range(seeds)]
+    return [workers.submit(verdict, lab, answer, names) for answer in answers]
+
+
+def print_verified(labs: Sequence[str], seeds: int, jobs: int | None = None) -> int:
     """Print a line for each lab (all, if none is named); 1 if an answer has not the points that it should."""
     scores = tomllib.loads((course_folder("labs") / "mutation.toml").read_text(encoding="utf-8"))
-    odd = 0
-    for lab in labs or lab_names():
-        found = list(verdicts(lab, answers_of(lab), map(str, range(seeds))))
-        told = [
-            _told("right answers have all points", [each for each in found if each.answer.right]),
-            _told("wrong answers lose points", [each for each in found if not each.answer.right]),
-        ]
-        if vary := [f"{each.answer.name} {each.points}" for each in found if len(each.points) > 1]:
-            told.append(f"other points by the seed: {', '.join(vary)}")
-        else:
-            told.append(f"the same points with each of {seeds} seeds")
-        told.append(_score(scores.get(lab)))
-        print(f"{lab}: {'; '.join(told)}", flush=True)
-        odd += sum(not each.as_wanted for each in found)
+    answers, odd = {lab: answers_of(lab) for lab in labs or lab_names()}, 0
+    with Workers("processes", jobs) as workers:
+        begun = {lab: begin(workers, lab, answers[lab], seeds) for lab in answers}
+        for lab, waiting in begun.items():
+            found = _watched(lab, waiting)
+            told = [
+                _told("right answers have all points", [each for each in found if each.answer.right]),
+                _told("wrong answers lose points", [each for each in found if not each.answer.right]),
+            ]
+            if vary := [f"{each.answer.name} {each.points}" for each in found if len(each.points) > 1]:
+                told.append(f"other points by the seed: {', '.join(vary)}")
+            else:
+                told.append(f"the same points with each of {seeds} seeds")
+            told.append(_score(scores.get(lab)))
+            print(f"{lab}: {'; '.join(told)}", flush=True)
+            odd += sum(not each.as_wanted for each in found)
     return 1 if odd else 0
+
+
+def _watched(lab: str, waiting: Sequence[Future[Verdict]]) -> list[Verdict]:
+    """The verdicts, with a bar on a terminal while they come."""
+    console, hidden = Console(stderr=True), not sys.stderr.isatty()
+    bar = track(waiting, lab, console=console, transient=True, disable=hidden)
+    return [each.result() for each in bar]
 
 
 def _told(what: str, found: Sequence[Verdict]) -> str:
@@ -119,15 +138,19 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("lab")
     parser.add_argument("--seeds", type=int, default=10, metavar="N")
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes; by default one a processor")
     parser.add_argument("--more", type=Path, metavar="DIR")
-    options = parser.parse_args(arguments)
-    odd, seeds = 0, map(str, range(options.seeds))
-    for each in verdicts(options.lab, answers_of(options.lab, options.more), seeds):
-        odd += not each.as_wanted
-        mark = "  " if each.as_wanted else "! "
-        print(f"{mark}{each.answer.name}: {each.points} of {each.out_of}; fails {', '.join(each.failed)}")
-        if each.answer.right:
-            print(*(f"      {case}: {happened}" for case, happened in each.failed.items()), sep="\n", end="")
+    options, odd = parser.parse_args(arguments), 0
+    with Workers("processes", options.jobs) as workers:
+        answers = answers_of(options.lab, options.more)
+        for each in (future.result() for future in begin(workers, options.lab, answers, options.seeds)):
+            odd += not each.as_wanted
+            mark = "  " if each.as_wanted else "! "
+            failed = ", ".join(each.failed)
+            print(f"{mark}{each.answer.name}: {each.points} of {each.out_of}; fails {failed}", flush=True)
+            if each.answer.right:
+                for case, happened in each.failed.items():
+                    print(f"      {case}: {happened}")
     print(f"{options.lab}: {odd} answers with another number of points than they should have")
     return 1 if odd else 0
 

@@ -157,7 +157,7 @@ def labs(options: argparse.Namespace) -> int:
         case "cases":
             return int(_of_the_checkout("wrong_answers").print_findings(options.lab))
         case "verify":
-            return int(_of_the_checkout("seeds").print_verified(options.labs, options.seeds))
+            return int(_of_the_checkout("seeds").print_verified(options.labs, options.seeds, options.jobs))
         case "handout":
             for path in _of_the_checkout("handout").hand_out(options.lab, options.out):
                 print(path)
