@@ -249,7 +249,7 @@ def test_arguments_come_back_as_they_are_after_the_call(strongest):
     @case(points=1, hint="")
     def calls(student: Student, _chance: Random) -> None:
         """Calls with values that are changed."""
-        answer = student.call("f", [1], {"a": 1})
+        answer = student.call("f", [1], {"a": 1}, args_after=True)
         assert answer.args == [
             [1, "<a value of type set, which JSON cannot express>"],
             {"a": 1, "<int 5>": 6},

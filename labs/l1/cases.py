@@ -74,7 +74,8 @@ class Walk:
         if self.critical:
             tools[self.critical]["confirm"] = Callback(self._confirm, "confirm")
         try:
-            answer = student.call("run_loop", self.opening, tools, Callback(self._reply, "model"), limit)
+            model = Callback(self._reply, "model")
+            answer = student.call("run_loop", self.opening, tools, model, limit, args_after=True)
         except Wrong as wrong:
             raise self.wrong(wrong.happened) from None
         self.returned, self.given = answer.value, answer.args[:1]

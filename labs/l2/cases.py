@@ -418,7 +418,8 @@ def callers_list_stays(student: Student, chance: Random) -> None:
     given = _flat(units)
     for budget in _budgets(units, sizes):
         _shorter(student, units, budget, sizes)
-        answer = student.call("condense", given, budget, Callback(sizes.of, "tokens_of"))
+        tokens_of = Callback(sizes.of, "tokens_of")
+        answer = student.call("condense", given, budget, tokens_of, args_after=True)
         if canonical(answer.args[:1]) != canonical([given]):
             raise Wrong("the caller's own list of messages was changed", walk=given)
 

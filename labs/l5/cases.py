@@ -587,7 +587,7 @@ def changes_nothing(student: Student, chance: Random) -> None:
     raws = [(tool, f" {bench.raw(arguments)}\n") for tool, arguments in calls]
     for tool, raw in (*raws, (bench.lenient, ""), ("nothing", " {}"), (bench.tool, " [")):
         call, registry = bench.call(tool, raw), bench.named(bench.registry)
-        answer = student.call("validate", call, registry)
+        answer = student.call("validate", call, registry, args_after=True)
         if raw == raws[-1][1] and not _pairs(answer.value):
             raise Wrong("a right call was refused, or a wrong one let through")
         if answer.args != [call, registry]:

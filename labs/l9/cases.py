@@ -3,6 +3,7 @@ sees what they did, as data, and nothing of what they are."""
 
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -213,8 +214,18 @@ class Bench:
 
 def _check_scenario(messages: Any, replies: Any, tools: Any, limit: Any) -> None:
     """Refuse what no loop could be led through, with a word that helps."""
-    if len(canonical([messages, replies, tools])) > MOST_CHARACTERS:
+    if type(limit) is not int or not 0 < limit <= MOST_REPLIES:
+        raise ValueError(f"run: limit is a whole number from 1 to {MOST_REPLIES}")
+    text = canonical([messages, replies, tools])
+    if len(text) > MOST_CHARACTERS:
         raise ValueError(f"run: a scenario has at most {MOST_CHARACTERS:,} characters")
+    _check_parts(text)
+
+
+@lru_cache(maxsize=1_000)
+def _check_parts(text: str) -> None:
+    """Each loop meets the same scenarios: what has passed once is not checked again."""
+    messages, replies, tools = json.loads(text)
     if not _all(messages, _is_message):
         raise ValueError("run: messages is a list of dicts, each with a role")
     if not _all(replies, _is_reply) or not 0 < len(replies) <= MOST_REPLIES:
@@ -223,8 +234,6 @@ def _check_scenario(messages: Any, replies: Any, tools: Any, limit: Any) -> None
         raise ValueError(f"run: a scenario has at most {MOST_CALLS} calls")
     if not isinstance(tools, dict) or not _all([*tools.values()], _is_tool):
         raise ValueError('run: tools is a dict, name -> {"returns": value} or {"raises": "why"}')
-    if type(limit) is not int or not 0 < limit <= MOST_REPLIES:
-        raise ValueError(f"run: limit is a whole number from 1 to {MOST_REPLIES}")
 
 
 def _all(values: Any, fits: Callable[[Any], bool]) -> bool:

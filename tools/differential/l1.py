@@ -143,9 +143,8 @@ def play(student: Student, given: dict[str, Any]) -> Any:
         offered[name] = {"schema": {"name": name}, "run": Callback(partial(walk.run, name), name)}
     if given["critical"] in offered:
         offered[given["critical"]]["confirm"] = Callback(walk.confirm, "confirm")
-    answer = student.call(
-        "run_loop", given["messages"], offered, Callback(walk.model, "model"), given["limit"]
-    )
+    model = Callback(walk.model, "model")
+    answer = student.call("run_loop", given["messages"], offered, model, given["limit"], args_after=True)
     try:
         requests = [[_plain(messages), sorted(map(canonical, tools))] for messages, tools in walk.requests]
         returned = _plain(answer.value)

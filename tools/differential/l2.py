@@ -45,7 +45,8 @@ def play(student: Student, given: dict[str, Any]) -> Any:
             raise TypeError("tokens_of takes one message, a dict")
         return _size(message, given["base"], given["per"])
 
-    answer = student.call("condense", given["messages"], given["budget"], Callback(tokens_of, "tokens_of"))
+    asked = Callback(tokens_of, "tokens_of")
+    answer = student.call("condense", given["messages"], given["budget"], asked, args_after=True)
     return [answer.value, answer.args[0]]
 
 

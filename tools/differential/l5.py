@@ -139,7 +139,7 @@ def play(student: Student, given: dict[str, Any]) -> Any:
     """The codes and pointers, and whether the arguments are still as they were."""
     function = {"name": given["name"], "arguments": given["raw"]}
     call = {"id": "call_1", "type": "function", "function": function}
-    answer = student.call("validate", call, given["registry"])
+    answer = student.call("validate", call, given["registry"], args_after=True)
     try:
         pairs = sorted({(problem["code"], problem["pointer"]) for problem in answer.value})
     except (TypeError, KeyError) as error:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from zoolab.grading.channel import WHOLE, Closed, Gone, Late, Process, Wait, in_words
-from zoolab.grading.worker.serve import KINDS
+from zoolab.grading.worker.serve import KINDS, SIMPLE
 from zoolab.jsontext import visible
 
 
@@ -65,7 +65,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call of the student's code returned, and its arguments as they were afterwards."""
+    """What a call of the student's code returned.
+
+    `args` are the arguments as they were afterwards; none if `Student.call` was not asked for them.
+    """
 
     value: Any
     args: list[Any]
@@ -91,12 +94,16 @@ class Student:
     def __post_init__(self) -> None:
         self.left = max(WHOLE, self.seconds)
 
-    def call(self, function: str, *args: Any) -> Answer:
-        """Call a function of the submission; a `Callback` anywhere in the arguments can be called by it."""
+    def call(self, function: str, *args: Any, args_after: bool = False) -> Answer:
+        """Call a function of the submission; a `Callback` anywhere in the arguments can be called by it.
+
+        With `args_after`, the answer has the arguments as they are after the call.
+        """
         callbacks: list[Callback] = []
-        given = [_outgoing(value, callbacks) for value in args]
-        reply = self._exchange({"do": "call", "function": function, "args": given}, callbacks, function)
-        after = reply.get("args")
+        given = _outgoing(args, callbacks)
+        asked = {"function": function, "args": given, "asks": bool(callbacks), "args_after": args_after}
+        reply = self._exchange({"do": "call", **asked}, callbacks, function)
+        after = reply.get("args") if args_after else []
         if not isinstance(after, list):
             raise Wrong(f"`{function}` returned an answer that cannot be read")
         return Answer(_incoming(reply["value"]), after)
@@ -181,13 +188,15 @@ def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) ->
 
 
 def _outgoing(value: Any, callbacks: list[Callback]) -> Any:
+    if type(value) in SIMPLE:
+        return value
+    if isinstance(value, dict):
+        return {key: _outgoing(item, callbacks) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_outgoing(item, callbacks) for item in value]
     if isinstance(value, Callback):
         callbacks.append(value)
         return {"$ask": len(callbacks) - 1, "name": value.name}
-    if isinstance(value, (list, tuple)):
-        return [_outgoing(item, callbacks) for item in value]
-    if isinstance(value, dict):
-        return {key: _outgoing(item, callbacks) for key, item in value.items()}
     return value
 
 

@@ -22,7 +22,10 @@ MAX_DEPTH = 64
 MAX_DIGITS = 400
 
 # Possessive and closed by the end of the text as well: linear on any input.
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
+_STRING = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
+_STRINGS = re.compile(_STRING, re.DOTALL)
+_NO_BRACKETS = re.compile(rf'(?:{_STRING}|[^"\[\]{{}}]++)++', re.DOTALL)
+_BRACKETS = re.compile(r"[\[{]+|[\]}]+")
 _LONG_NUMBER = re.compile(rf"[0-9.]{{{MAX_DIGITS + 1}}}")
 _COMMA = re.compile(r",[ \t\n\r]*+")
 _OF_A_COMMA = {
@@ -106,13 +109,12 @@ def nesting(text: str, limit: int = 0) -> int:
     """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted."""
     depth = deepest = 0
     if text.count("{") + text.count("[") > limit:
-        for match in _STRING_OR_BRACKET.finditer(text):
-            token = match.group()
-            if token in "[{":
-                depth += 1
+        for run in _BRACKETS.findall(_NO_BRACKETS.sub("", text)):
+            if run[0] in "[{":
+                depth += len(run)
                 deepest = max(deepest, depth)
-            elif token in "]}":
-                depth -= 1
+            else:
+                depth -= len(run)
     return deepest
 
 
@@ -195,7 +197,7 @@ def _check_bounds(text: str, most: int) -> None:
     if nesting(text, MAX_DEPTH) > MAX_DEPTH:
         raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more")
     # Digits in a string are no number, but few texts have so many that it must be looked at.
-    if _LONG_NUMBER.search(text) and _LONG_NUMBER.search(_STRING_OR_BRACKET.sub(" ", text)):
+    if _LONG_NUMBER.search(text) and _LONG_NUMBER.search(_STRINGS.sub(" ", text)):
         raise NotStrictJSON(f"numbers of at most {MAX_DIGITS} digits", "a longer one")
 
 

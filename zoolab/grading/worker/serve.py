@@ -31,6 +31,8 @@ KINDS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError, Z
 
 _LENGTH = struct.Struct("!I")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+#: Most of what values consist of. Types are compared first, and exactly: millions of values go through here.
+SIMPLE = frozenset((str, int, float, bool, type(None)))
 Message = dict[str, Any]
 #: Asks the grader something in a call that it made, and returns the answer.
 Ask = Callable[[object, Message], Message]
@@ -53,10 +55,20 @@ class Writer:
             raise Unfit(f"a value nested more than {MAX_DEPTH} deep")
         if self.values > MAX_VALUES:
             raise Unfit(f"more than {MAX_VALUES:,} values")
-        if value is None or value is True or value is False:
-            return value
-        if isinstance(value, str):
+        kind = type(value)
+        if kind is str:
             return self._text(value)
+        if kind is dict:
+            return {self._key(key): self.plain(item, depth + 1) for key, item in value.items()}
+        if kind is list:
+            return [self.plain(item, depth + 1) for item in value]
+        if value is None or kind is bool:
+            return value
+        return self._of_other_type(value, depth)
+
+    def _of_other_type(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._text(str.__str__(value))
         if isinstance(value, int):
             whole = int.__int__(value)
             if whole.bit_length() > MAX_BITS:
@@ -79,33 +91,36 @@ class Writer:
         self.values += 1
         if depth > MAX_DEPTH or self.values > MAX_VALUES:
             return "<more>"
-        if type(value) is list:
+        kind = type(value)
+        if kind is list:
             return [self.after_the_call(item, depth + 1) for item in value]
-        if type(value) is dict:
+        if kind is dict:
             return {_shown(key): self.after_the_call(item, depth + 1) for key, item in value.items()}
-        if callable(value):
+        if kind not in SIMPLE and callable(value):
             return None
         try:
             return self.plain(value, depth)
         except Unfit as unfit:
             return f"<{unfit}>"
 
-    def _text(self, value: str) -> str:
-        text = str.__str__(value)
+    def _text(self, text: str) -> str:
         self.characters += len(text)
         if self.characters > MAX_CHARACTERS:
             raise Unfit(f"more than {MAX_CHARACTERS:,} characters")
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise Unfit("text with a lone surrogate, which UTF-8 cannot encode") from None
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise Unfit("text with a lone surrogate, which UTF-8 cannot encode") from None
         return text
 
     def _key(self, key: Any) -> str:
+        if type(key) is str:
+            return self._text(key)
         if not isinstance(key, str):
             odd = f"a dict with the key {repr(key)[:50]}"
             raise Unfit(f"{odd}, which is not text: JSON has only text as keys")
-        return self._text(key)
+        return self._text(str.__str__(key))
 
 
 def _shown(key: Any) -> str:
@@ -220,12 +235,14 @@ def _called(message: Message, notebook: Notebook, ask: Ask) -> Message:
     function = notebook.names.get(message["function"])
     if function is None:
         return {"missing": True}
-    args = _arguments(message["args"], ask, message["call"])
+    args = message["args"]
+    if message["asks"]:
+        args = _arguments(args, ask, message["call"])
     try:
         value = function(*args)
     except BaseException as error:
         return {"raised": _described(error)}
-    return _fit(value, args=Writer().after_the_call(args))
+    return _fit(value, **({"args": Writer().after_the_call(args)} if message["args_after"] else {}))
 
 
 def _fit(value: Any, **more: Any) -> Message:
@@ -239,9 +256,10 @@ def _fit(value: Any, **more: Any) -> Message:
 
 def _arguments(value: Any, ask: Ask, call: object) -> Any:
     """JSON of the grader as Python: {"$ask": 3} becomes a function whose calls the grader answers."""
-    if isinstance(value, list):
+    kind = type(value)
+    if kind is list:
         return [_arguments(item, ask, call) for item in value]
-    if not isinstance(value, dict):
+    if kind is not dict:
         return value
     if "$ask" in value:
         return _question(value["$ask"], value["name"], ask, call)
