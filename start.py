@@ -308,13 +308,13 @@ def passes(name: str, arguments: list[str]) -> bool:
 def test(arguments: list[str]) -> int:
     """Run every check, then pytest, whose summary stays the last line.
 
-    Tests run side by side, a file in one process. Those in a browser come last, one after the other: they
-    look at what is on the screen after a moment.
+    Tests run side by side, a file in one process, in the order of `tests/conftest.py`. Those in a browser
+    come last, one after the other: they look at what is on the screen after a moment.
     """
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
     say(f"pytest (FAILED before it: {', '.join(failed)})" if failed else "pytest")
     options = [each for each in arguments if each != "--all"]
-    beside = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile"]
+    beside = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
     if "--all" not in arguments:
         return foreground("-m", "pytest", "--quick", *beside, *options) or int(bool(failed))
     first = twice("-m", "not browser", *beside, *options)

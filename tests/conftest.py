@@ -1,5 +1,6 @@
 """What holds for all tests: random examples without a deadline, what may be downloaded, the quick tier."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -48,7 +49,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--quick`, leave out the long files; what somebody has named or changed is still run."""
+    """With `--quick`, leave out the long files; what somebody has named or changed is still run.
+
+    Processes that share the tests begin with the long files, so that all of them end at about the same time.
+    """
+    if hasattr(config, "workerinput"):
+        long = {item.path for item in items if item.path.stem in LONG or item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in long)
     if not config.getoption("quick"):
         return
     changed, named = changed_work(), " ".join(config.args)
@@ -77,6 +84,19 @@ def changed_work() -> set[str]:
     labs = {f"[{path.parts[1]}" for path in paths if path.parts[0] == "labs" and len(path.parts) > 2}
     notebooks = {f"[{path.stem}" for path in paths if path.parts[0] == "notebooks" and path.suffix == ".py"}
     return labs | notebooks
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file in one process, but each lab of `test_labs.py` by itself: no other file takes that long."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrLab(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            lab = re.search(r"test_labs\.py::.*\[(l\d+)\b", nodeid)
+            return lab[1] if lab else super()._split_scope(nodeid)
+
+    return ByFileOrLab(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

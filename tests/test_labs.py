@@ -200,11 +200,10 @@ def test_what_happened_does_not_depend_on_hidden_values(lab: str, shut_in_for: C
 
 @each_lab
 @pytest.mark.slow
-def test_three_runs_give_the_same_grade(lab: str, graded: Grading, shut_in_for: Callable[[Lab], Isolation]):
+def test_another_run_gives_the_same_grade(lab: str, graded: Grading, shut_in_for: Callable[[Lab], Isolation]):
     found = load_lab(lab)
-    for answer in [*right_answers(lab).values(), *wrong_answers(lab).values()][::4]:
-        again = [graded_once(found, answer, shut_in_for(found)) for _ in range(2)]
-        assert again == [graded(lab, answer)] * 2
+    for answer in [*right_answers(lab).values(), *wrong_answers(lab).values()][::10]:
+        assert graded_once(found, answer, shut_in_for(found)) == graded(lab, answer)
 
 
 @each_lab

@@ -194,11 +194,11 @@ def test_each_exercise_is_checked_in_the_words_that_progress_reads(source: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solved", [False, True], ids=["as given", "solved"])
 @each_notebook
-def test_no_exercise_is_right_as_it_is_given_and_each_is_with_its_solution(source, solved, tmp_path):
+def test_each_exercise_is_right_with_its_solution(source, tmp_path):
+    """That none is right as it is given is tested where notebooks run, in `test_notebooks.py`."""
     notebook = jupytext.read(source)
-    for cells in exercises(source).values() if solved else ():
+    for cells in exercises(source).values():
         text = "\n".join(each.source for each in cells if each.cell_type == "markdown")
         code = [each.source for each in cells if each.cell_type == "code"]
         solution = "\n".join(FENCED.findall(text))
@@ -209,7 +209,7 @@ def test_no_exercise_is_right_as_it_is_given_and_each_is_with_its_solution(sourc
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
     jupytext.write(notebook, tmp_path / source.with_suffix(".ipynb").name)
     [part] = [part for part in progress(tmp_path).notebooks if part.name == source.stem]
-    assert part.right == (part.of if solved else 0)
+    assert part.right == part.of
     assert "not run" not in part.next
 
 

@@ -25,6 +25,7 @@ MAX_BYTES = 4_000_000
 MAX_TOTAL = 16_000_000
 
 _LENGTH = struct.Struct("!I")
+_ENCODER = json.JSONEncoder(allow_nan=False, check_circular=False)
 _CHUNK = 1 << 16
 _CHUNKS = 64
 
@@ -56,7 +57,7 @@ class Channel:
 
     def send(self, message: dict[str, Any], seconds: float = 10.0) -> None:
         """Send one message; raise `Gone` if nobody reads it."""
-        data = json.dumps(message, allow_nan=False).encode()
+        data = _ENCODER.encode(message).encode()
         self.socket.settimeout(seconds)
         try:
             self.socket.sendall(_LENGTH.pack(len(data)) + data)
