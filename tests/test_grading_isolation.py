@@ -262,10 +262,10 @@ def test_arguments_come_back_as_they_are_after_the_call(strongest):
 @pytest.mark.parametrize("kind", [ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError])
 def test_what_a_callback_raises_is_raised_in_the_submission(kind, strongest):
     def ask() -> None:
-        raise kind("no")
+        raise kind("no", "way")
 
     cell = "def f(ask):\n    try: ask()\n    except Exception as e: return [type(e).__name__, str(e)]"
-    assert asked(strongest, cell, ask=ask) == [kind.__name__, str(kind("no"))]
+    assert asked(strongest, cell, ask=ask) == [kind.__name__, str(kind("no", "way"))]
 
 
 def test_a_callback_may_give_up_on_the_case(strongest):

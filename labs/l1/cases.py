@@ -30,7 +30,8 @@ class Walk:
 
     `outcomes` says what a tool gives, or raises; a tool that is not in it gives another number each time.
     `critical` is the tool that needs a yes, `decisions` what is answered for each host, or raised, in turn.
-    If it `may_run`, nobody minds that it runs without a yes.
+    If it `may_run`, nobody minds that it runs without a yes; if the loop `may_end`, nobody minds that it ends
+    after the first results.
     """
 
     chance: Random
@@ -40,6 +41,7 @@ class Walk:
     critical: str = ""
     decisions: dict[str, list[Any]] = field(default_factory=dict)
     may_run: bool = False
+    may_end: bool = False
     confirmed: list[str] = field(default_factory=list)
     requests: list[list[Message]] = field(default_factory=list)
     offered: list[Any] = field(default_factory=list)
@@ -116,6 +118,8 @@ class Walk:
 
     def results(self) -> list[Message]:
         """What the second request holds beyond the first one and the model's reply."""
+        if len(self.requests) == 1 and self.may_end:
+            self.requests.append(_messages(self.returned) or [])
         if len(self.requests) < 2:
             raise self.wrong("the model was not asked again after its calls")
         known = set(map(canonical, [*self.opening, *self.requests[0]]))
@@ -289,12 +293,12 @@ def _waits_for_a_yes(student: Student, chance: Random) -> bool:
     return not walk.executed
 
 
-def _decided(student: Student, chance: Random, decision: Any) -> None:
+def _decided(student: Student, chance: Random, decision: Any, may_end: bool = False) -> None:
     """A conversation with one call of a critical tool, and what `confirm` says to it."""
     critical, other = chance.sample(NAMES, 2)
     call = _call(chance, critical)
     outcome = None if decision is True else PermissionError("")
-    more = {"critical": critical, "decisions": {_host(call): [decision]}}
+    more = {"critical": critical, "decisions": {_host(call): [decision]}, "may_end": may_end}
     _alone(student, chance, call, [critical, other], outcome, **more)
 
 
@@ -333,7 +337,7 @@ def _says(content: Any, outcome: Any) -> bool:
     if outcome is ...:
         return True
     if isinstance(outcome, Exception):
-        said = str(outcome.args[0])
+        said = str(outcome.args[-1])
         written = said, json.dumps(said)[1:-1], repr(said)[1:-1]
         return "error" in content.lower() and any(each in content for each in written)
     if isinstance(outcome, str):
@@ -513,8 +517,8 @@ def errors_go_back(student: Student, chance: Random) -> None:
     goes on."""
     name = chance.choice(NAMES)
     said = f"no {chance.choice(WORDS).upper()} {chance.randrange(10**4)} é here"
-    # The name of the last but one does not contain "error", and the last one says nothing.
-    for error in (*(kind(said) for kind in (*ERRORS, Warning)), ValueError("")):
+    # `Warning` is a name without "error", one says nothing, and one is "[Errno 5] no AMBER 7 é here".
+    for error in (*(kind(said) for kind in (*ERRORS, Warning)), ValueError(""), OSError(5, said)):
         call = _call(chance, name)
         walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: error})
         walk.play(student, [name]).check_contents([call], walk.outcomes_of([call]))
@@ -534,7 +538,7 @@ def only_true_is_a_yes(student: Student, chance: Random) -> None:
     """Whatever else `confirm` returns is a no, and so is an exception of its own."""
     noes = [None, 0, 1, 1.0, "", "no", "yes", "True", "true", [], [True], {}, {"confirmed": True}]
     for decision in (*noes, *(kind("nobody is there") for kind in ERRORS), True):
-        _decided(student, chance, decision)
+        _decided(student, chance, decision, may_end=True)  # that it goes on is judged above
 
 
 @case(
@@ -596,13 +600,12 @@ def unknown_tool(student: Student, chance: Random) -> None:
         (f" {good} ", [good]),
         (invented, []),
     ):
-        _alone(student, chance, _call(chance, name), names, KeyError(name))
+        _alone(student, chance, _call(chance, name), names, KeyError(name), may_end=True)
 
 
 @case(points=2, hint="Parse first. What is not one JSON object, blank text for one, never becomes `{}`.")
 def broken_arguments(student: Student, chance: Random) -> None:
-    """Arguments that are not one JSON object run nothing, and blank text is none: the result says `error`,
-    and the loop goes on."""
+    """Arguments that are not one JSON object run nothing, and blank text is none: the result says `error`."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
     right = json.dumps({"host": word})
     broken = [
@@ -623,7 +626,7 @@ def broken_arguments(student: Student, chance: Random) -> None:
     ]
     other = [json.dumps(right), f"[{right}]", f'["{word}", 1]', f'[["host", "{word}"]]', f'"{word}"']
     for arguments in (*broken, *other, "null", "true", "0", "7", "[]", '""', "", " \n"):
-        _alone(student, chance, _call(chance, name, arguments), [name], ValueError(""))
+        _alone(student, chance, _call(chance, name, arguments), [name], ValueError(""), may_end=True)
 
 
 @case(

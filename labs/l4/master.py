@@ -36,7 +36,8 @@
 # Statisticians call `balanced` a **macro average**: a tool that is needed once counts as much as one that is needed a
 # thousand times. If a tool was chosen that nobody expected, even an invented one, it is simply a wrong choice. Names
 # are compared letter by letter, and the text `"None"` is a name, too. You may use pandas and numpy. A share of no
-# pairs at all is `None`. Further keys are welcome. You may change `pairs`: each call gets its own list.
+# pairs at all is `None`. Return each number as an `int`, a `float` or a number of numpy, not as a `Fraction`. Further
+# keys are welcome, but JSON must be able to express them. You may change `pairs`: each call gets its own list.
 
 
 # %%

@@ -397,7 +397,8 @@ def changes_no_value(student: Student, chance: Random) -> None:
     by_rules(student, task, task.but(), "a valid text")
     less = json.dumps({key: task.meant[key] for key in task.schema["required"]})
     refuses(student, task, "a changed number", task.but(count=task.number + 1))
-    refuses(student, task, "a changed text", task.but(text="Somewhere Else"))
+    changed = task.but(text="Somewhere Else")
+    must_give_up(student, task, task.bare(), Model(changed), 2, "a changed text, proposed again and again")
     refuses(student, task, "a digit more", task.but(count=task.number * 10))
     name = task.meant[task.text]
     for changed in (name.upper(), name.lower(), f"{name} City", f"The {name}"):
@@ -470,6 +471,7 @@ def gives_up_what_was_cut_off(student: Student, chance: Random) -> None:
         whole[:-2],
         whole[: whole.index(":") + 5],
         f"```json\n{whole[:-1]}",
+        f"Here you are: {whole[:-1]}",
         task.bare()[:-1],
         json.dumps(whole)[:-2],
     ):

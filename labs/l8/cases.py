@@ -99,12 +99,12 @@ class Agents:
     def _run(self, agent: str, name: str) -> bool:
         return (self.chance.random() < 0.95) == self.able[agent][name]
 
-    def ask(self, agent: str, cases: list[str]) -> list[bool]:
+    def ask(self, agent: str, names: list[str]) -> list[bool]:
         """Run an agent once for each of these cases."""
-        if agent not in self.seen or not isinstance(cases, list) or not set(cases) <= set(self.cases):
-            raise ValueError("ask: an agent is 'a' or 'b', and cases are a list of names of cases")
+        if agent not in self.seen or not isinstance(names, list) or not set(names) <= set(self.cases):
+            raise ValueError("ask: an agent is 'a' or 'b', and names are a list of names of cases")
         answers = []
-        for name in cases:
+        for name in names:
             runs = self.seen[agent].setdefault(name, [])
             runs.append(self._run(agent, name) if runs else self.first[agent][name])
             answers.append(runs[-1])

@@ -224,6 +224,6 @@ def _answer_to(question: dict[str, Any], callbacks: list[Callback]) -> dict[str,
         return {"value": callbacks[number].function(*args, **kwargs)}
     except KINDS as error:
         kind = next(kind for kind in KINDS if isinstance(error, kind))
-        return {"raise": kind.__name__, "message": str(error.args[0] if error.args else "")}
+        return {"raise": kind.__name__, "args": [str(each) for each in error.args]}
     except AttributeError as error:
-        return {"raise": "TypeError", "message": str(error)}
+        return {"raise": "TypeError", "args": [str(error)]}

@@ -34,5 +34,5 @@ def evaluate(ask, cases, budget):
     todo = cases * (budget // (2 * len(cases))) or cases[: budget // 2]
     for name in todo:
         for agent in "ba":
-            seen[agent].setdefault(name, []).extend(ask(agent, [name]))
+            seen[agent].setdefault(name, []).extend(ask(agent=agent, names=[name]))
     return compare(**seen)

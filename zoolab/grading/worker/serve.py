@@ -275,7 +275,7 @@ def _question(number: int, name: str, ask_grader: Ask, call: object) -> Callable
         answer = ask_grader(call, {"ask": number, "call": call, **plain})
         if "raise" in answer:
             kind = next(kind for kind in KINDS if kind.__name__ == answer["raise"])
-            raise kind(answer["message"])
+            raise kind(*answer["args"])
         return answer["value"]
 
     ask.__name__ = ask.__qualname__ = name
