@@ -428,7 +428,7 @@ def rounds_are_limited(student: Student, chance: Random) -> None:
         script = f". {script}{'S ' * 6}{'S ' * 5}."
         day = Day(chance, script, ["Hello.", *lines, "And on."], talks=True)
         results = f"{'_ ' * before}{'limit ' * len(sixth)}{'_ ' * 5}limit {'_ ' * 5}"
-        trace = _play(student, day, "S" * (before + 10), "_ . limit limit .", results)
+        trace = _play(student, day, "S" * (before + 10), "_ _ limit limit _", results)
         late = ["limit"] * len(sixth)
         _expect_outcomes(day, trace, *["_"] * before, *late, *["_"] * 5, "limit", *["_"] * 5)
         if "limit" in day.said[4].lower():
@@ -521,11 +521,11 @@ def requests_are_whole(student: Student, chance: Random) -> None:
     student.stop()
     allowed = "R" if _restarts(student, chance) else ""
     if _serves(student, chance):
-        day = Day(chance, "sSR S . s .", [*lines], talks=True)
-        _play(student, day, f"sS{allowed}Ss", "_ _ _")
+        day = Day(chance, "LFR S . s .", [*lines], talks=True)
+        _play(student, day, f"LF{allowed}Ss", "_ _ _")
     else:
-        day = Day(chance, "sSR S .", [lines[0]], talks=True)
-        _play(student, day, f"sS{allowed}S", "_ _")
+        day = Day(chance, "LFR S .", [lines[0]], talks=True)
+        _play(student, day, f"LF{allowed}S", "_ _")
     whole: list[tuple[Any, Any]] = [("user", lines[0])]
     for at, (messages, tools) in enumerate(day.requests):
         prompt = ("system", "developer")
