@@ -463,8 +463,7 @@ def medium_risk(student: Student, chance: Random) -> None:
         "status draft logs_lost draft status ?draft draft",
     )
     player.play("logs | logs draft", "once", "logs logs ?draft draft")
-    for told in ("denied", "error: access denied"):
-        player.play("peek | draft", "once", "peek ?draft draft", told=told)
+    player.play("peek | draft", "once", "peek ?draft draft", told="denied: an error")
     if player.can(*SEVERAL):
         again = " | trace" if player.can("trace | trace", "deny", "?trace") else ""
         player.play(f"trace list_for_logs{again} | draft", "deny", "?trace draft")
