@@ -460,15 +460,17 @@ def short_calls_among_others(isolation: Isolation, does: str) -> tuple[float, fl
 
 
 @pytest.mark.skipif(not Path("/proc/self/schedstat").is_file(), reason="this kernel does not count it")
-def test_short_calls_do_not_pay_for_their_turn_on_a_busy_machine(strongest):
-    paid, took = short_calls_among_others(strongest, "pass")
+@pytest.mark.parametrize(("does", "most"), [("pass", 0.9), ("return", 0.4)])
+def test_short_calls_do_not_pay_for_a_turn_on_a_busy_machine(strongest, does, most):
+    """Neither for their own nor for that of the grader, which an empty call waits for."""
+    paid, took = short_calls_among_others(strongest, does)
     # How much of it was waiting is the kernel's choice.
-    assert paid < 0.9 * took
+    assert paid < most * took
 
 
 def test_short_calls_pay_for_their_rest_on_a_busy_machine(strongest):
     paid, _took = short_calls_among_others(strongest, "time.sleep(0.03)")
-    assert paid > 0.7 * 60 * 0.03
+    assert paid > 0.5 * 60 * 0.03
 
 
 def test_no_submission_can_make_itself_wait(strongest):

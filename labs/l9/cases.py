@@ -126,13 +126,16 @@ class Loop:
 
 class Backwards(Loop):
     """Right: the calls of a reply run last to first; their results stand in the order of the calls. JSON is
-    laid out as short as it can be."""
+    laid out as short as it can be, and the word for an error has one capital letter."""
 
     def text(self, value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"))
 
     def results(self, calls: list[Message], turn: int) -> list[Message]:
         return super().results(calls[::-1], turn)[::-1]
+
+    def failed(self, why: str) -> str:
+        return f"Error: {why} ({self.bench.word})"
 
 
 class Chatty(Loop):

@@ -9,21 +9,21 @@ from labs.l10.cases import ORDER, WORLD, calls_of, lead, script_of
 from zoolab.grading import Student
 from zoolab.grading.channel import WHOLE
 
-LETTERS = "LERFMHISPQGgXijkBCDNYUVWlmnopqzZOJyKA0123456789abcdefhrstuvwx"
+CALLS = list(calls_of(Random(0)))
 #: What is often asked about, and again.
-RISKY = "RMHHIPQ12"
+RISKY = ["logs", "draft", "restart", "restart", "restart_other", "ping", "ping_turned", "all", "all_turned"]
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """The words of a script, the decisions, and whether the program is started anew before each of them."""
-    words = [
-        "".join(chance.choice(chance.choice([LETTERS, RISKY])) for _ in range(chance.choice([1, 1, 2, 4])))
+    """A script, the decisions, and whether the program is started anew before each of them."""
+    replies = [
+        " ".join(chance.choice(chance.choice([CALLS, RISKY])) for _ in range(chance.choice([1, 1, 2, 4])))
         for _ in range(chance.randrange(1, 7))
     ]
     decisions = [chance.choice(["once", "session", "deny"]) for _ in range(12)]
     fresh = chance.random() < 0.03
     return {
-        "script": " ".join(words),
+        "script": " | ".join(replies),
         "decisions": " ".join(decisions),
         "fresh": fresh,
         "told": chance.choice([None, None, "", ORDER]),

@@ -179,12 +179,16 @@ def _use(pid: int, inherited: int) -> Use:
 
 def _queued(pid: int) -> float:
     """Seconds in which a process was ready to run and others ran, if the system counts them."""
-    queued = 0
     with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):
-                queued += int((task / "schedstat").read_text().split()[1])
-    return queued / 1e9
+        return sum(map(_queued_in, Path(f"/proc/{pid}/task").iterdir()))
+    return 0.0
+
+
+def _queued_in(task: str | Path) -> float:
+    """The same for one thread."""
+    with suppress(OSError):
+        return int(Path(task, "schedstat").read_text().split()[1]) / 1e9
+    return 0.0
 
 
 def _fields(path: Path) -> list[str]:
@@ -208,6 +212,7 @@ MAX_MEMORY = 3 << 30
 UNEXPLAINED = "its monitor has ended, too, and nobody says why"
 
 _LOOK_EVERY = 0.25
+_THIS_THREAD = "/proc/thread-self"
 
 
 @dataclass(slots=True)
@@ -234,8 +239,8 @@ class Wait:
     """The time that one call may take: `seconds` of CPU time, or of doing nothing at all.
 
     Time in which the process waits for its turn on a busy machine costs nothing, as far as the system can
-    tell. If it can tell nothing, each second costs a part of one. Short waits for a process are looked at
-    together.
+    tell; nor does time in which the grader waits for its own. If the system can tell nothing, each second
+    costs a part of one. Short waits for a process are looked at together.
     """
 
     process: Process
@@ -271,7 +276,7 @@ class Wait:
     def _watching(self) -> Generator[None]:
         if self.process.seen is None:
             self.process.seen = self.process.used()
-        began, at_work = time.monotonic(), False
+        began, queued, at_work = time.monotonic(), _queued_in(_THIS_THREAD), False
         try:
             yield
         except Late:
@@ -280,7 +285,7 @@ class Wait:
         finally:
             passed = time.monotonic() - began
             self.waited += passed
-            self.process.unseen += passed
+            self.process.unseen += max(passed - (_queued_in(_THIS_THREAD) - queued), 0)
             if self.process.unseen >= _LOOK_EVERY / 2:
                 self._look(at_work)
 
