@@ -346,16 +346,19 @@ def test_a_cell_that_was_loaded_before_is_tried_once_more(deaths, points, tmp_pa
         )
 
 
-@pytest.mark.parametrize("call", ["while True: pass", "time.sleep(1000)"])
+@pytest.mark.parametrize(
+    "call", ["while True: pass", "time.sleep(1000)", "for _ in range(99): time.sleep(ask())"]
+)
 def test_an_endless_call_costs_one_timeout_however_many_cases_meet_it(call, strongest):
     lab = replace(LAB, seconds=0.5)
 
     @case(points=1, hint="")
     def calls(student: Student, _chance: Random) -> None:
         """Calls `f`."""
-        student.call("f")
+        student.call("f", Callback(lambda: 0.05))
 
-    grade = grade_cells(replace(lab, cases=(calls,) * 5), [f"import time\ndef f():\n    {call}"], strongest)
+    cell = f"import time\ndef f(ask):\n    {call}"
+    grade = grade_cells(replace(lab, cases=(calls,) * 5), [cell], strongest)
     assert [one.happened for one in grade.cases] == [
         "`f` did not return within 0.5 seconds",
         *["`f` did not return within 0.05 seconds"] * 4,

@@ -255,14 +255,10 @@ class Wait:
 
     def message(self) -> dict[str, Any]:
         """The next message; raise `Late` when the time is used up, and `Gone`."""
-        while True:
-            try:
-                with self._watching():
-                    return self.process.channel.receive(min(_LOOK_EVERY, self.seconds / 4))
-            except Late:
-                pass
-            if self.charged >= self.seconds or self.waited >= PATIENCE * self.seconds:
-                raise Late
+        while self.charged < self.seconds and self.waited < PATIENCE * self.seconds:
+            with suppress(Late), self._watching():
+                return self.process.channel.receive(min(_LOOK_EVERY, self.seconds / 4))
+        raise Late
 
     def end(self) -> str:
         """Stop the process for good, and say how it ended; what was not looked at is charged as it is."""
