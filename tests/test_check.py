@@ -231,7 +231,7 @@ def test_hostile_text_is_escaped_and_shown():
     assert "<script" not in html
     assert "&lt;script&gt;" in html
     assert "\x1b" not in html + text
-    assert "cannot keep your code from: the network" in text
+    assert "Protections that this computer cannot give: the network." in text
 
 
 def test_the_table_has_no_colour_of_its_own_and_words_beside_its_signs():

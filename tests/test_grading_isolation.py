@@ -365,6 +365,20 @@ def test_an_endless_call_costs_one_timeout_however_many_cases_meet_it(call, stro
     ]
 
 
+def test_an_endless_cell_is_the_one_timeout(strongest):
+    """As in a notebook that tries the function out."""
+
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        student.call("f")
+
+    lab = replace(LAB, seconds=0.5, cases=(calls,))
+    grade = grade_cells(lab, ["def f():\n    while True: pass", "f()"], strongest)
+    assert grade.notes == ("cell 2 did not finish within 1 second; it is left out",)
+    assert grade.cases[0].happened == "`f` did not return within 0.05 seconds"
+
+
 @pytest.mark.slow
 def test_a_hostile_submission_holds_a_job_for_20_seconds_at_most(strongest):
     @case(points=1, hint="")
@@ -643,6 +657,18 @@ def test_the_filter_jumps_within_itself(alone):
 
 def batches(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def test_that_a_submission_runs_as_root_is_said(tmp_path):
+    """Root stays root if another user could not read its Python."""
+    if os.getuid() != 0:
+        pytest.skip("needs root")
+    (tmp_path / "own").mkdir(mode=0o700)
+    plan = plan_for(LAB)
+    with closing(Forking(replace(plan, steps=(FILTER,), places=(str(tmp_path / "own"),)))) as isolation:
+        if not at_hand(isolation):
+            pytest.skip("no seccomp here")
+        assert "a user of its own (it runs as root, without the rights of root)" in isolation.missing
 
 
 def test_without_namespaces_nobody_else_can_be_signalled_or_started():

@@ -55,7 +55,7 @@ class Checked:
         """What is to be run or saved, what was odd, if something failed, and what this system cannot keep the
         code from."""
         missing = ", ".join(self.grade.missing)
-        here = f"This computer cannot keep your code from: {missing}. It is your own, so that is fine."
+        here = f"Protections that this computer cannot give: {missing}. It is your own code, so this is fine."
         return (*self.states, *(self.grade.notes if self.failed else ()), *((here,) if missing else ()))
 
     def inspect(self, case: str | None = None) -> Any:

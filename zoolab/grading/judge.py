@@ -207,6 +207,7 @@ class _Loading:
                 how, what = wait.end(), str(error)
                 student.left -= wait.charged
                 if isinstance(error, Late):
+                    student.late = True
                     what = f"did not finish within {in_words(wait.seconds, 1)}"
                 elif isinstance(error, Closed):
                     what = f"ended its process: {how or error}"

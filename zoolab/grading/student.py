@@ -23,7 +23,7 @@ def cleaned(text: Any, limit: int = 300) -> str:
 
 
 MAX_QUESTIONS = 10_000
-#: After a late call a submission is no longer waited for as long: a loop without end costs one timeout.
+#: After a late cell or call, the next calls get less time, so a loop without end costs one timeout.
 SHORTER = 0.1
 
 
@@ -88,8 +88,9 @@ class Student:
     left: float = field(default=WHOLE, init=False)
     #: The cells that failed while they were loaded, and how.
     broken: dict[str, str] = field(default_factory=dict, init=False)
+    #: Whether a cell or a call has used up its time: the next calls get less of it.
+    late: bool = field(default=False, init=False)
     _process: Process | None = field(default=None, init=False)
-    _late: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.left = max(WHOLE, self.seconds)
@@ -150,12 +151,12 @@ class Student:
     def _surviving(self, process: Process, name: str) -> Iterator[Wait]:
         """A process that is late or gone is ended, and the student's function is told so; so is one that is
         still in the middle of a call when a case gives up."""
-        wait = Wait(process, min(self.seconds * (SHORTER if self._late else 1), self.left))
+        wait = Wait(process, min(self.seconds * (SHORTER if self.late else 1), self.left))
         try:
             yield wait
         except Late:
             self.stop()
-            self._late = True
+            self.late = True
             raise Wrong(f"`{name}` did not return within {in_words(wait.seconds, 2)}") from None
         except Closed as closed:
             how = wait.end()

@@ -146,6 +146,14 @@ class Filtered(Jail):
     from every file. The monitor opens those that it may read. A root becomes nobody if nobody finds them."""
 
     missing = ("a file system of its own (it can write nothing at all)",)
+    of_root = False
+
+    def enter(self) -> None:
+        """Find out whether a root can become nobody."""
+        if os.geteuid() == 0:
+            self.of_root = os.waitpid(forked(self._is_hidden_from_nobody), 0)[1] == 0
+            if not self.of_root:
+                self.missing += ("a user of its own (it runs as root, without the rights of root)",)
 
     def begin(self, student: Callable[[], None], report: int, /) -> int:
         """Start it, and wait until it can open nothing any more."""
@@ -166,18 +174,17 @@ class Filtered(Jail):
         os.chdir("/")
         memory = os.open("/proc/self/mem", os.O_RDONLY)
         bound(self.plan.bounds, _MANY)
-        found = os.geteuid() == 0
-        if found:
-            os.seteuid(_NOBODY)
-            found = all(os.access(place, os.R_OK, effective_ids=True) for place in self.plan.places)
-            os.seteuid(0)
-        self.become_nobody(of_root=found)
+        self.become_nobody(of_root=self.of_root)
         self.system.die_with_parent()
         listener = Refusals(alone=True).install(self.system)
         with socket.socket(fileno=self.kept) as monitor:
             socket.send_fds(monitor, [b"f"], [listener, memory])
         os.close(listener)
         os.close(memory)
+
+    def _is_hidden_from_nobody(self) -> bool:
+        os.seteuid(_NOBODY)
+        return not all(os.access(place, os.R_OK, effective_ids=True) for place in self.plan.places)
 
 
 class Namespaces(Jail):
