@@ -498,18 +498,19 @@ def test_no_submission_can_make_itself_wait(strongest):
 class Made(Process):
     """A process whose use of the machine is made up."""
 
-    def __init__(self, uses: list[Use | None]) -> None:
+    def __init__(self, uses: list[Use | None], look: float) -> None:
         here, self.there = socket.socketpair()
         super().__init__(Channel(here))
-        self.uses = uses
+        self.uses, self.look = uses, look
 
     def used(self) -> Use | None:
+        time.sleep(self.look)
         return self.uses.pop(0) if len(self.uses) > 1 else self.uses[0]
 
 
-def waited(uses: list[Use | None], seconds: float = 0.2) -> Wait:
-    """A wait that nobody ended."""
-    process = Made(uses)
+def waited(uses: list[Use | None], seconds: float = 0.2, look: float = 0.0) -> Wait:
+    """A wait that nobody ended, of a grader that needs `look` seconds to see what the process uses."""
+    process = Made(uses, look)
     wait = Wait(process, seconds)
     with pytest.raises(Late):
         wait.message()
@@ -533,8 +534,15 @@ def test_a_process_that_sleeps_is_not():
     assert waited([Use(0.0, 0, awake=False)]).waited < 0.2 * PATIENCE / 2
 
 
+def test_many_processes_pay_for_the_time_in_which_they_are_looked_at():
+    many = waited([Use(0.0, 0, awake=False)], look=0.1)
+    assert many.charged > many.waited + 0.09
+    alone = waited([Use(0.0, 0, awake=False, queued=0.0)], look=0.1)
+    assert alone.charged < alone.waited + 0.09
+
+
 def test_memory_is_counted_over_all_processes():
-    process = Made([Use(0.0, MAX_MEMORY + 1, awake=True)])
+    process = Made([Use(0.0, MAX_MEMORY + 1, awake=True)], 0.0)
     with pytest.raises(Gone, match="too much memory"):
         Wait(process, 5.0).message()
 

@@ -286,9 +286,11 @@ class Wait:
                 self._look(at_work)
 
     def _look(self, at_work: bool) -> None:
-        before, passed = self.process.seen, self.process.unseen
+        before, passed, began = self.process.seen, self.process.unseen, time.monotonic()
         use = self.process.seen = self.process.used()
         self.process.unseen = 0.0
+        if use is not None and use.queued is None:  # many processes can slow this down, so they pay for it
+            passed += time.monotonic() - began
         if use is None:
             self.charged += passed / PATIENCE
             return

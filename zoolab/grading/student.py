@@ -155,6 +155,7 @@ class Student:
         try:
             yield wait
         except Late:
+            wait.end()
             self.stop()
             self.late = True
             raise Wrong(f"`{name}` did not return within {in_words(wait.seconds, 2)}") from None
@@ -163,6 +164,7 @@ class Student:
             self.stop()
             raise Wrong(f"`{name}` ended its process: {how or closed}") from None
         except Gone as gone:
+            wait.end()
             self.stop()
             raise Wrong(f"`{name}` had its process ended: it {gone}") from None
         except BaseException:
