@@ -155,7 +155,7 @@ def test_the_overview_names_work_that_is_alike(shell: Shell, tmp_path: Path):
     folder = make_class(tmp_path / "class", {"anna.py": code, "bo.py": renamed, "carl.py": RIGHT})
     shell("grade", make_lab(tmp_path / "sums"), folder, "--jobs", "1", "--report", tmp_path / "report")
     page = (tmp_path / "report" / "index.html").read_text("utf-8")
-    section = page.partition("The same code but for names, values and layout")[2].partition("</section>")[0]
+    section = page.partition("Similar code")[2].partition("</section>")[0]
     assert section.count("<li>") == 1
     assert "100%: " in section
     assert ("anna.py" in section, "bo.py" in section, "carl.py" in section) == (True, True, False)

@@ -470,7 +470,7 @@ def medium_risk(student: Student, chance: Random) -> None:
         _attack(player, "table orders", "analytics", "sql_select")
 
 
-@case(points=2, hint="Keep in the state how far you are in the reply. What has a result does not run again.")
+@case(points=2, hint="Keep in the state how far you are. Run no call twice. Append a reply as it came.")
 def goes_on_in_the_middle(student: Student, chance: Random) -> None:
     """A reply is taken up where it stopped: no call runs twice, each has one result, in order, with its id,
     and the next request has all of them, after the reply as it came. What was read before counts."""
@@ -518,7 +518,7 @@ def goes_on_in_the_middle(student: Student, chance: Random) -> None:
     if any(set(each) != {"role", "tool_call_id", "content"} for each in results):
         raise Wrong("a result has other keys than `role`, `tool_call_id` and `content`", messages)
     if requests[1] != messages[:7] or messages[1] != reply or messages[-1] != {**ANSWER, **last}:
-        raise Wrong("a reply or a result is missing in a request, or at the end", messages)
+        raise Wrong("a reply or a result is missing or changed in a request, or at the end", messages)
     if requests[-1] != messages[:-1]:
         raise Wrong("the last request does not have all messages before it", messages)
     if waits[:2] != [messages[:3], messages[:5]]:

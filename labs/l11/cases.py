@@ -318,7 +318,7 @@ def reading_runs_at_once(student: Student, chance: Random) -> None:
 @case(
     points=2,
     public=True,
-    hint="Ask with the name of the service. Compare the answer with `yes` alone.",
+    hint="Ask with the name of the service. Without spaces and in small letters, is the answer `yes`?",
 )
 def restarts_are_asked_about(student: Student, chance: Random) -> None:
     """A restart runs after `yes` only, in letters of any size and with spaces around it; otherwise its result

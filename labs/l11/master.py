@@ -189,7 +189,8 @@ print(assistant(user, lambda _messages, _tools: replies.pop(0), world))
 # ## Live
 #
 # Off by default. With `LIVE = True` you are the user, and a small real model on this machine answers. An empty line ends it.
-# It needs `zoolab local fetch` once.
+# It needs `zoolab local fetch` once. For another model, write `OpenAIModel("its name")` in place of `LocalModel()`, and import it.
+# It reads `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
 
 # %%
 LIVE = False

@@ -456,7 +456,7 @@ def counts_calls_and_not_tries(student: Student, chance: Random) -> None:
             check_tools(student, trace_of(plan, chance), plan, "calls", "failed")
 
 
-@case(points=3, hint="Begin with all tries, and not with those that failed.")
+@case(points=3, hint="Begin with all tries, and not with those that failed. Keep each name as it was called.")
 def counts_every_tool(student: Student, chance: Random) -> None:
     """Every tool that was called has a row, those that never failed and those that do not exist as well."""
     a, b, c, d = chance.sample(TOOLS, 4)

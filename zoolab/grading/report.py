@@ -95,7 +95,7 @@ def _remarks(grades: ClassGrades) -> Iterator[Html]:
         yield _list("The same code to the letter", copies)
     if alike := grades.alike():
         pairs: list[str] = [join(f"{share:.0%}: ", _link(one), ", ", _link(two)) for share, one, two in alike]
-        yield _list("The same code but for names, values and layout", pairs)
+        yield _list("Similar code: names, values and layout do not count", pairs)
     if grades.failed:
         yield _list("Could not be graded", [f"{each.name}: {each.why}" for each in grades.failed])
     if grades.skipped:
@@ -119,8 +119,8 @@ def _cases(grades: ClassGrades) -> Html:
         told = "–" if apart is None else f"{apart:.2f}"
         rows.append([str(number), code(case.name), share, of_all, easy, told, prose(case.asks)])
     caption = (
-        "Difficulty: the share of the points that was reached, 1 if it was easy for all. Discrimination: how"
-        " far who passes is better in the other cases, from -1 to 1; look at a case that is near 0 or below"
+        "Difficulty: the share of its points that the class got. Discrimination, from -1 to 1: whether those"
+        " who passed this case got more points in the other cases. If it is near 0 or below, look at the case"
     )
     head = ["", "case", "passed", "", "difficulty", "discrimination", "asks"]
     return table(caption, head, rows)
