@@ -139,7 +139,7 @@ def _exactly(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> 
     known = {canonical(message) for message in _flat(units)}
     if any(canonical(message) not in known for message in came):
         raise Wrong("a message came back that is none of the conversation's", walk=came)
-    if _torn(came):
+    if _torn(came) and not _torn(wanted):
         raise Wrong("a call stands without its result, or a result without its call", walk=came)
     if len(came) == len(wanted):
         raise Wrong("other messages were kept than the task says, or in another order", walk=came)
@@ -165,6 +165,7 @@ def _kept_alike(student: Student, plain: list[Unit], odd: list[Unit], every: int
     one, other, sizes = _flat(plain), _flat(odd), Sizes()
     alike = Sizes(known={canonical(b): sizes.of(a) for a, b in zip(one, other, strict=True)})
     pairs = {canonical(a): canonical(b) for a, b in zip(one, other, strict=True)}
+    _keeps_some(student, plain)
     for budget in _budgets(plain, sizes, every=every):
         wanted = [_shown(pairs, message) for message in _shorter(student, plain, budget, sizes)]
         came = _shorter(student, odd, budget, alike)
@@ -177,9 +178,9 @@ def _shown(texts: dict[str, str], message: Message) -> str:
 
 
 def _keeps_some(student: Student, units: list[Unit]) -> None:
-    """A good part of a conversation is kept if the budget is large, by any estimate."""
+    """More of a conversation is kept than has to be, if the budget is large by any estimate."""
     came = _condensed(student, units, 10**9, Sizes())
-    if len(came) < len(_flat(units)) // 4:
+    if len(came) < len(_flat(units)) // 4 or len(came) <= len(_keeps(units, 0, Sizes())):
         raise Wrong("of a conversation that fits, nearly nothing came back", walk=came)
 
 
@@ -336,15 +337,15 @@ def text_beside_calls(student: Student, chance: Random) -> None:
     """A reply with text and calls is a reply with calls; one whose `tool_calls` is null or [] is not."""
     plain: list[Unit] = [[_says(chance, "system")]]
     odd = list(plain)
-    either: list[Any] = [None, [], None, []]
+    either: list[Any] = [None, []]
     for nothing in either:
         calls, answer = _calls(chance, [_id(chance), _id(chance)]), _says(chance, "assistant")
         question = [_says(chance, "user")]
-        plain += [calls, [answer], question]
+        plain += [question, calls, [answer]]
         odd += [
+            question,
             [{**calls[0], "content": _text(chance)}, *calls[1:]],
             [{**answer, "tool_calls": nothing}],
-            question,
         ]
     _kept_alike(student, plain, odd, every=1)
 
@@ -377,7 +378,7 @@ def every_system_message(student: Student, chance: Random) -> None:
     units, sizes = [first, *rest[:3], inserted[0], *rest[3:9], inserted[1], *rest[9:]], Sizes()
     if first[0] not in _shorter(student, [first, *rest], sizes.total(_flat(rest)), sizes):
         return  # whoever loses the only one fails the case about it
-    for budget in _budgets(units, sizes, every=1):
+    for budget in _budgets(units, sizes, every=2):
         came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
         if any(canonical(unit[0]) not in came for unit in inserted):
             raise Wrong("a message with role system or developer is gone", walk=[json.loads(m) for m in came])
@@ -391,6 +392,7 @@ def sizes_are_asked_for(student: Student, chance: Random) -> None:
     """Sizes are what `tokens_of` says, however it counts."""
     units = [*_talk(chance, 3), _calls(chance, [_id(chance)])]
     ask, result = map(canonical, units[-1])
+    _keeps_some(student, units)
     for budget in _budgets(units, Sizes())[2:]:
         wanted = _shorter(student, units, budget, Sizes())
         for small in (5, 95):  # of 100 that the newest unit has
@@ -428,10 +430,10 @@ def callers_list_stays(student: Student, chance: Random) -> None:
 def messages_of_every_kind(student: Student, chance: Random) -> None:
     """What a message holds does not matter: empty text, null, none at all, a list of parts, new keys;
     a question without text is the user's last message too."""
-    plain: list[Unit] = [[_says(chance, "system")]]
-    odd = list(plain)
     parts = [{"type": "text", "text": _text(chance)}]
     for content in ("", None, parts, f"  {_text(chance)}\n"):
+        plain: list[Unit] = [[_says(chance, "system")]]
+        odd = list(plain)
         said = [_says(chance, role) for role in ("user", "assistant", "user")]
         calls = _calls(chance, [_id(chance)])
         silent = [{key: value for key, value in calls[0].items() if key != "content"}, *calls[1:]]
@@ -442,7 +444,7 @@ def messages_of_every_kind(student: Student, chance: Random) -> None:
             {"content": content, "name": "ada"},
         ]
         odd += [[{**message, **kind}] for message, kind in zip(said, kinds, strict=True)] + [silent]
-        _kept_alike(student, plain, odd)
+        _kept_alike(student, plain, odd, every=1)
 
 
 @case(points=1, hint="Read rules 1 to 3 again and play small conversations by hand: each rule, at its edges.")
@@ -464,7 +466,7 @@ def whatever_the_conversation(student: Student, chance: Random) -> None:
             )
             text = _text(chance, shapes.randrange(1, 9)) if shapes.random() < 0.5 else None
             made = _calls(chance, ids, text) if kind == "calls" else [{**_says(chance, kind), **more}]
-            units.append(made)
+            units.append(made[: shapes.choice([1, 2, 9, 9])])  # not every call has a result
         units.insert(shapes.randrange(len(units) + 1), [_says(chance, "user")])
         sizes = Sizes(*shapes.choice([(5, 3), (40, 10**6), (0, 1)]))
         fits = sizes.total(_flat(units[shapes.randrange(len(units)) :]))

@@ -36,7 +36,8 @@ class Bench:
     def __init__(self, student: Student, chance: Random, about: str = "") -> None:
         self.student, self.chance, self.about = student, chance, about
         self.names = dict(zip(_ROLES, chance.sample(_NAMES, len(_ROLES)), strict=True))
-        self.tool, *others = (f"{verb}_{chance.choice(_NAMES)}" for verb in chance.sample(_VERBS, 3))
+        number = chance.randrange(10**6)  # another case has tools of other names
+        self.tool, *others = (f"{verb}_{number}" for verb in chance.sample(_VERBS, 3))
         self.low = chance.randrange(1, 20)
         self.choices = chance.sample(_NAMES, 3)
         self.schema = self._schema()
@@ -44,6 +45,7 @@ class Bench:
         free = {"type": "object", "properties": {}, "required": []}
         self.registry = {self.lenient: free, self.tool: self.schema, others[1]: _PLACE}
         self.right = self._arguments()
+        self.seen: dict[str, list[dict[str, Any]]] = {}
 
     def _schema(self) -> dict[str, Any]:
         kinds: dict[str, Any] = {
@@ -94,8 +96,22 @@ class Bench:
     def found(self, arguments: dict[str, Any] | str, tool: str = "") -> Pairs:
         """What the student's code reports, with its own pointers."""
         raw = arguments if isinstance(arguments, str) else self.raw(arguments)
-        call = self.call(tool or self.tool, raw)
-        return _pairs(self.student.call("validate", call, self.named(self.registry)).value)
+        return self._answer(tool or self.tool, raw)
+
+    def _answer(self, tool: str, raw: str) -> Pairs:
+        """What the student's code reports.
+
+        A tool whose schema was changed gets another name: an answer that keeps schemas by name would fail in
+        most cases otherwise.
+        """
+        names, registry = {}, {}
+        for name, schema in self.registry.items():
+            seen, shown = self.seen.setdefault(name, []), self.named(schema)
+            if shown not in seen:
+                seen.append(shown)
+            names[name] = name + "_x" * seen.index(shown)
+            registry[names[name]] = shown
+        return _pairs(self.student.call("validate", self.call(names.get(tool, tool), raw), registry).value)
 
     def no_json(self, what: str, *texts: str) -> None:
         """A right call runs, and each of these texts is as little JSON as one that is plainly none."""
@@ -117,8 +133,7 @@ class Bench:
         Another code for wrong arguments, and another way to write a pointer, such as `place.street`, cost
         the cases about codes and about pointers only.
         """
-        answer = self.student.call("validate", self.call(tool, raw), self.named(self.registry))
-        found = {self._judged(code, at) for code, at in _pairs(answer.value)}
+        found = {self._judged(code, at) for code, at in self._answer(tool, raw)}
         real = {self._judged(code, self._pointer(at)) for code, at in wanted}
         if real and not found:
             raise Wrong(f"{what}: this was let through")
@@ -262,7 +277,8 @@ def misses_required(student: Student, chance: Random) -> None:
     bench.bad("an optional argument is missing", bench.without("ratio"))
     for role in ("text", "whole", "place"):
         bench.bad("a required argument is missing", bench.without(role), f"/{role}")
-        bench.bad("null for a required argument", {**bench.right, role: None}, f"/{role}")
+        if role != "place":  # whether anything is missing inside of null is another case
+            bench.bad("null for a required argument", {**bench.right, role: None}, f"/{role}")
     bench.bad("null for an optional argument", {**bench.right, "ratio": None}, "/ratio")
 
 
@@ -512,7 +528,7 @@ def finds_all(student: Student, chance: Random) -> None:
         raise Wrong("calls with one problem were let through")
     if bench.found(all_bad) != set().union(*each):
         raise Wrong("a call with many problems: not all of them were reported that are reported one by one")
-    bench.bad("two values of another type", {**bench.right, "text": {}, "place": 7}, "/text", "/place")
+    bench.bad("two values of another type", {**bench.right, "text": {}, "flag": 7}, "/text", "/flag")
     tags = {**bench.right, "tags": [{}, "x", {}]}
     if len(bench.found({**bench.right, "tags": [{}, "x", "y"]})) == 1 == len(bench.found(tags)):
         raise Wrong("two items of a list are wrong: one of them was not reported")
