@@ -43,8 +43,6 @@ from zoolab.tools import ToolRegistry
 _NAMED = 5
 #: How often a run may end the process that does it before it counts as crashed.
 _TRIES = 4
-#: Objects that are made before the collector looks for cycles, where many runs are done in a row.
-_OBJECTS = 20_000
 
 #: The fields of a setup that are passed on to `walk` by name, as they are.
 _OPTIONS = {each.name for each in fields(Options)} - {"policy"}
@@ -405,14 +403,7 @@ def _worker_of(kit: bytes) -> Worker:
 
 def work_in_process(kit: bytes, work: bytes) -> Done:
     """What is sent to other processes: tasks and their cases; the kit is unpacked there once."""
-    import gc
     import pickle
 
-    worker, (tasks, cases) = _worker_of(kit), pickle.loads(work)
-    # Walks make many small objects and few cycles: to look for those less often saves a tenth.
-    usual = gc.get_threshold()
-    gc.set_threshold(max(usual[0], _OBJECTS), *usual[1:])
-    try:
-        return worker.work(tasks, cases)
-    finally:
-        gc.set_threshold(*usual)
+    tasks, cases = pickle.loads(work)
+    return _worker_of(kit).work(tasks, cases)
