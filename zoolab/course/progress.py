@@ -15,7 +15,7 @@ from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
 from zoolab.grading.labs import for_student, lab_names, load_lab
 from zoolab.grading.submissions import cells_of_script, read_cells
-from zoolab.show.markup import join, table, tag, visible
+from zoolab.show.markup import visible
 
 #: The names of the course's notebooks.
 LESSONS = "[0-9][0-9]-*.ipynb"
@@ -60,13 +60,6 @@ class Progress:
         return "\n".join(visible(line).rstrip() for line in lines)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        shown = tag("p", tag("strong", self.summary), f", in {self.folder}")
-        for heading, parts in zip(_HEADINGS, (self.notebooks, self.labs), strict=True):
-            rows = [(part.name, f"{part.right} of {part.of}", part.next) for part in parts]
-            shown = join(shown, table(heading, ("part", "right", "next"), rows))
-        return str(join(shown, _STORED))
 
 
 def progress(folder: str | Path | None = None) -> Progress:

@@ -99,7 +99,7 @@ class Changes:
         if self.descriptions:
             told = self.descriptions
             setup.tools = setup.tools.changed(
-                lambda tool: replace(tool, description=told.get(tool.name, tool.description))
+                lambda tool: replace(tool, description=told[tool.name]) if tool.name in told else tool
             )
         return setup
 
