@@ -11,11 +11,10 @@ import tempfile
 import threading
 import time
 from array import array
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,6 @@ from zoolab.study.journal import Journal, Reader, line_of
 from zoolab.study.pacing import Asker, Asking, Budget, BudgetSpent, Pace, Terms, maker_of
 from zoolab.study.results import Experiment
 from zoolab.study.scorers import SCORERS
-from zoolab.tools import ToolRegistry
 
 #: Runs that an interrupt abandoned and that are named.
 _NAMED = 5
@@ -160,24 +158,12 @@ def _beginning(
         cases = {case: plan.cases[case] for case in {task.place.case for task in tasks}}
         return tasks, cases
 
+    kit = Kit(plan.variants, plan.models, scorers, terms)
     if workers.shares_memory:
-        worker = Worker(Kit(plan.variants, plan.models, scorers, terms))
+        worker = Worker(kit)
         return lambda numbers: workers.submit(worker.work, *handed_out(numbers))
-    uses = Counter(id(case.tools) for case in plan.cases)
-    shared = {id(case.tools): case.tools for case in plan.cases if uses[id(case.tools)] > 1}
-    number_of = {key: number for number, key in enumerate(shared)}
-    kit = Kit(plan.variants, plan.models, scorers, terms, tuple(shared.values()))
     packed = pickled(kit, "what the runs have in common")
-
-    def begin(numbers: Sequence[int]) -> Future[Done]:
-        tasks, cases = handed_out(numbers)
-        light = {
-            number: replace(case, tools=number_of.get(id(case.tools), case.tools))
-            for number, case in cases.items()
-        }
-        return workers.submit(work_in_process, packed, pickled((tasks, light), "the cases"))
-
-    return begin
+    return lambda numbers: workers.submit(work_in_process, packed, pickled(handed_out(numbers), "the cases"))
 
 
 @contextmanager
@@ -280,8 +266,6 @@ class Kit:
     models: Mapping[str, Any]
     scorers: Mapping[str, Scorer]
     terms: Terms
-    #: Tools that several cases share; where a case is sent to another process, it names its own by number.
-    shelf: tuple[ToolRegistry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,15 +289,10 @@ class Worker:
 
     def work(self, tasks: Sequence[Task], cases: Mapping[int, Case]) -> Done:
         """Do these runs, as long as the budget lasts. Whatever happens in one, the next is done."""
-        shelf = self._kit.shelf
-        known = {
-            number: replace(case, tools=shelf[case.tools]) if isinstance(case.tools, int) else case
-            for number, case in cases.items()
-        }
         lines: dict[int, bytes] = {}
         began, stopped = time.perf_counter(), ""
         for task in tasks:
-            case = known[task.place.case]
+            case = cases[task.place.case]
             trace = trace_for(task, case)
             try:
                 self._walk(task, case, trace)
