@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tools.building import build_labs, built_files, solved
+from tools.masters import for_student
 from tools.wrong_answers import FEW_CASES, WrongAnswer, reasons_to_stay, right_answers, wrong_answers
 from zoolab.commands.cli import run
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
 from zoolab.grading import Grade, Lab, grade, grade_cells, lab_names, load_lab
 from zoolab.grading.isolation import Isolation, shut_in
-from zoolab.grading.labs import for_student
 from zoolab.grading.submissions import read_cells
 
 FOLDER = course_folder("labs")

@@ -151,16 +151,6 @@ def test_a_broken_file_is_one_line_and_costs_nothing_else(tmp_path, shell, damag
     assert broken.read_bytes() == lab.read_bytes() == damage
 
 
-def test_the_page_in_a_notebook_is_two_tables_and_escaped(tmp_path: Path):
-    folder = tmp_path / "<script>"
-    folder.mkdir()
-    page = progress(folder)._repr_html_()
-    assert type(page) is str
-    assert "<script>" not in page
-    assert page.count("<caption>") == 2
-    assert page.count('scope="row"') == 17 + 11
-
-
 def test_a_folder_that_is_not_there_is_named(shell):
     ran = shell("progress", "no-such-folder")
     assert (ran.code, ran.err.count("\n")) == (2, 1)

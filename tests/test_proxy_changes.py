@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, Tool, Trace, run
 from zoolab.errors import InvalidInput
-from zoolab.proxy.changes import changes_between
-from zoolab.proxy.findings import MAX_REQUESTS, MAX_SHOWN, what_changed
+from zoolab.proxy.changes import MAX_REQUESTS, MAX_SHOWN, changes_between, what_changed
 from zoolab.records import Messages, Reply, Request, Step
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call

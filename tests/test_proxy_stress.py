@@ -69,17 +69,9 @@ def test_the_card_as_text_says_each_result_in_words():
     assert "\x1b" not in str(CARD)
 
 
-def test_the_card_as_a_page():
-    page = CARD._repr_html_()
-    assert "&lt;b&gt;busy" in page
-    assert "<b>" not in page
-    assert "silently wrong" in page
-
-
 def test_a_card_without_rows():
     card = Scorecard(())
     assert (card.counts, str(card).strip()) == ({}, "")
-    assert card._repr_html_()
 
 
 def test_only_faults_of_the_traffic():

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.records import Request
-from zoolab.wire import FORMATS, normalise, translate, translate_reply
+from zoolab.wire import FORMATS, format, translate, translate_reply
 from zoolab.wire.chat import answered_calls
 
 NAMES = sorted(FORMATS)
-CODES = set(normalise.CODES)
+CODES = set(format.CODES)
 
 #: A busy machine is no failure.
 OFTEN = settings(deadline=None, max_examples=30)

@@ -11,10 +11,10 @@ from textwrap import indent
 from typing import Any
 
 from tools.building import NBGRADER_CONFIG, Cell, cells_of, new_cell, notebook_of, write_new
+from tools.masters import BEGIN, END, Marked, rewritten
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
 from zoolab.grading import Case, Lab, lab_names, load_lab
-from zoolab.grading.labs import BEGIN, END, Marked, rewritten
 
 Files = dict[str, str]
 

@@ -188,8 +188,6 @@ class UnknownTool(CallError):
 class InvalidArguments(CallError):
     """The arguments do not meet the tool's schema."""
 
-    code = "invalid_arguments"
-
 
 class ExecutionFailed(ZoolabError):
     """A tool failed; raise it, or one of its family, to say so to the model."""
@@ -236,8 +234,6 @@ class ToolRetriesExhausted(LoopError):
 class ToolLoopLimitReached(LoopError):
     """The walk reached a limit on turns, seconds or repetition."""
 
-    code = "loop_limit"
-
 
 class ModelError(ZoolabError):
     """No usable reply came from the model."""
@@ -275,8 +271,6 @@ class InvalidTrace(ZoolabError):
 
 class InvalidInput(ZoolabError, ValueError):
     """A wrong argument, a missing file, or an unknown name; also a `ValueError`."""
-
-    code = "invalid_input"
 
 
 class MissingPackage(InvalidInput, ImportError):

@@ -57,6 +57,21 @@ def course_folder(name: str) -> Path:
     return inside if inside.is_dir() else package.parent / name
 
 
+@contextmanager
+def system_errors(what: str, advice: str = "choose another place") -> Generator[None]:
+    """Raise what the system refuses as `InvalidInput`: what could not be done, and why.
+
+    >>> with system_errors("cannot open the file"):
+    ...     Path("no-such-file").open()
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: cannot open the file: No such file or directory; choose another place
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(f"{what}: {error.strerror}", advice=advice) from None
+
+
 def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Path:
     """Write a file that is there whole or not at all: another name first, synced and renamed.
 
@@ -73,16 +88,15 @@ def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Pa
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     _remove_old_drafts(path)
     try:
-        with open(
-            draft, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)
-        ) as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        _rename(draft, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
+        with system_errors(f"cannot write {path}"):
+            with open(
+                draft, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)
+            ) as file:
+                file.writelines(parts)
+                file.flush()
+                os.fsync(file.fileno())
+            _rename(draft, path)
+            _sync_folder(path.parent)
     finally:
         with suppress(OSError):
             draft.unlink()
@@ -146,10 +160,8 @@ def make_folder(folder: Path, mode: int = 0o777, advice: str = "choose another p
     >>> import tempfile
     >>> make_folder(Path(tempfile.mkdtemp()) / "a" / "b")
     """
-    try:
+    with system_errors(f"cannot make {folder}", advice):
         folder.mkdir(mode=mode, parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"cannot make {folder}: {error.strerror}", advice=advice) from None
 
 
 def append_text(path: Path, text: str, mode: int = 0o666) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
-from zoolab.grading.labs import for_student, lab_names, load_lab
+from zoolab.grading.labs import lab_names, load_lab
 from zoolab.grading.submissions import cells_of_script, read_cells
-from zoolab.show.markup import join, table, tag, visible
+from zoolab.show.markup import visible
 
 #: The names of the course's notebooks.
 LESSONS = "[0-9][0-9]-*.ipynb"
@@ -60,13 +61,6 @@ class Progress:
         return "\n".join(visible(line).rstrip() for line in lines)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        shown = tag("p", tag("strong", self.summary), f", in {self.folder}")
-        for heading, parts in zip(_HEADINGS, (self.notebooks, self.labs), strict=True):
-            rows = [(part.name, f"{part.right} of {part.of}", part.next) for part in parts]
-            shown = join(shown, table(heading, ("part", "right", "next"), rows))
-        return str(join(shown, _STORED))
 
 
 def progress(folder: str | Path | None = None) -> Progress:
@@ -136,8 +130,11 @@ def _is_as_given(name: str, written: Sequence[str]) -> bool:
     """Whether all of the code is in what students are given; in a checkout that is read from the master."""
     given = course_folder("labs") / name / f"{name}.ipynb"
     master = given.with_name("master.py")
-    source = for_student(master.read_text(encoding="utf-8")) if master.is_file() else None
-    before = read_cells(given) if source is None else cells_of_script(source)
+    if master.is_file():
+        given_code = import_module("tools.masters").for_student(master.read_text(encoding="utf-8"))
+        before = cells_of_script(given_code)
+    else:
+        before = read_cells(given)
     known = {cell.strip() for cell in before}
     return bool(written) and all(cell.strip() in known for cell in written)
 

@@ -8,7 +8,7 @@ classes.py      grades a class; gradebook.py: its grades; report.py: pages and t
 isolation.py    the process of a submission, and what it sees of the disk
 channel.py      JSON between the two sides, and the time and memory that an answer takes
 worker/         the student's side, with the standard library only
-labs.py         which labs there are; their solutions and stubs
+labs.py         which labs there are
 checking.py     `check("l1")`
 submissions.py  the files that were handed in
 """

@@ -99,10 +99,7 @@ class Checked:
         return f"<p><b>{escape(self._head())}</b></p><table>{table}</table>{notes}"
 
     def _ipython_display_(self) -> None:
-        from IPython import display as shown
-
-        display: Any = shown.display
-
+        display = _display()
         display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
         in_notebook = hasattr(_shell(), "kernel")  # and not in a terminal
         inspector = self.inspect() if in_notebook else None
@@ -207,10 +204,7 @@ def _names_made_by(cell: str) -> dict[str, bool]:
 def _progress_line() -> Callable[[int, int], None] | None:
     if not hasattr(_shell(), "kernel"):
         return None
-    from IPython import display as shown
-
-    display: Any = shown.display
-    line = display({"text/plain": "checking …"}, raw=True, display_id=True)
+    line = _display()({"text/plain": "checking …"}, raw=True, display_id=True)
 
     def show(done: int, total: int) -> None:
         line.update({"text/plain": f"checked {done} of {total} cases"}, raw=True)
@@ -260,6 +254,12 @@ def _history() -> tuple[Sequence[str], dict[int, Any]]:
 def _only_checks(cell: str) -> bool:
     lines = [line for line in cell.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     return all(map(_CHECKS.match, lines))
+
+
+def _display() -> Any:
+    from IPython import display
+
+    return display.display
 
 
 def _shell() -> Any:

@@ -1,4 +1,4 @@
-"""Labs: what a lab consists of, which labs there are, and what students get of one."""
+"""Labs: what a lab consists of, and which labs there are."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ from zoolab.grading.student import Student
 from zoolab.jsontext import digest
 
 Check = Callable[[Student, Random], None]
-# The marks of a master: the notebook with its solutions, as text in py:percent.
-BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
-YOUR_CODE = "...  # your code"
-Marked = Callable[[str, list[str], list[str]], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,38 +137,3 @@ def load_lab(lab: str) -> Lab:
         what = f"has cases without a sentence: {', '.join(unsaid)}" if unsaid else "has no case"
         raise InvalidInput(f"{file} {what}", expected="functions under @case, each with a docstring")
     return found
-
-
-def for_student(master: str) -> str:
-    """A master with each solution replaced by its stub: `...  # your code`, or the lines after `# STUB:`."""
-    return rewritten(master, lambda before, prompt, _solution: prompt or [before + YOUR_CODE])
-
-
-def rewritten(master: str, marked: Marked) -> str:
-    """A master with what `marked` makes of each solution in its place.
-
-    `marked(before, prompt, solution)` gets the lines of the lab's own stub, none for the usual one, and those
-    of the solution. Raises `InvalidInput` for marks that do not pair.
-    """
-    lines: list[str] = []
-    prompt: list[str] = []
-    solution: list[str] = []
-    inside, before = False, ""
-    for number, line in enumerate(master.split("\n"), start=1):
-        mark = line.strip()
-        if mark == (BEGIN if inside else END):
-            raise InvalidInput(f"line {number}: {mark}", expected=END if inside else BEGIN)
-        if mark == BEGIN:
-            inside, before, prompt, solution = True, line.partition("#")[0], [], []
-        elif mark == END:
-            inside = False
-            lines += marked(before, prompt, solution)
-        elif not inside:
-            lines.append(line)
-        elif mark.startswith(STUB):
-            prompt.append(before + mark.removeprefix(STUB).removeprefix(" "))
-        else:
-            solution.append(line)
-    if inside:
-        raise InvalidInput("a solution block is not closed", expected=END)
-    return "\n".join(lines)

@@ -118,37 +118,22 @@ def json_levels(value: Any) -> int:
 def _frozen(value: Any, level: int) -> Any:
     if level > MAX_LEVELS:
         raise TooDeep("a value that contains itself or is nested too deeply", expected=_LEVELS)
-    kind, inside = type(value), 0
-    if kind is dict:
+    if type(value) is dict:
         made = _new_dict(ReadOnlyDict)
-        _fill_dict(made, value)
-        for key, item in value.items():
-            if type(key) is not str:
-                inside = NOT_JSON
-            if type(item) in _WORDS:
-                continue
-            if type(item) not in _FINISHED:
-                item = _frozen(item, level + 1)
-                _set(made, key, item)
-            levels = item._levels if type(item) is ReadOnlyDict else json_levels(item)
-            if levels > inside:
-                inside = levels
-        made._levels = inside + 1
+        _fill_dict(made, {key: _inside(item, level) for key, item in value.items()})
+        inside = max(map(json_levels, made.values()), default=0)
+        made._levels = 1 + (inside if all(type(key) is str for key in value) else NOT_JSON)
         return made
-    if kind is list:
-        items = []
-        for item in value:
-            if type(item) not in _FINISHED:
-                item = _frozen(item, level + 1)
-            items.append(item)
-            levels = item._levels if type(item) is ReadOnlyDict else json_levels(item)
-            if levels > inside:
-                inside = levels
+    if type(value) is list:
         listed = _new_list(ReadOnlyList)
-        _fill_list(listed, items)
-        listed._levels = inside + 1
+        _fill_list(listed, [_inside(item, level) for item in value])
+        listed._levels = 1 + max(map(json_levels, listed), default=0)
         return listed
     return _frozen_other(value, level)
+
+
+def _inside(item: Any, level: int) -> Any:
+    return item if type(item) in _FINISHED else _frozen(item, level + 1)
 
 
 def _frozen_other(value: Any, level: int) -> Any:
@@ -170,5 +155,5 @@ def _frozen_other(value: Any, level: int) -> Any:
 _LEVELS = f"at most {MAX_LEVELS} levels of dicts and lists"
 _WORDS = frozenset({str, bool, type(None)})
 _FINISHED = _WORDS | {ReadOnlyDict, ReadOnlyList, int, float, bytes, frozenset}
-_new_dict, _fill_dict, _set = dict.__new__, dict.update, dict.__setitem__
+_new_dict, _fill_dict = dict.__new__, dict.update
 _new_list, _fill_list = list.__new__, list.extend

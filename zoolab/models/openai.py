@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
@@ -34,7 +34,6 @@ from zoolab.secrets import HIDDEN, scrub
 if TYPE_CHECKING:
     import openai
     from openai._streaming import ServerSentEvent
-    from openai._types import RequestOptions
 
 PATH = "/chat/completions"
 NOT_JSON = (ValueError, RecursionError)
@@ -95,24 +94,23 @@ class OpenAIModel:
         body = request.body(model=self.model, **self.settings)
         return without(body, left_out_of(body, self._rejections))
 
-    def ask(self, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Reply:
+    def ask(self, body: dict[str, Any]) -> Reply:
         """The reply to a body that is made already; its `sent` is all but what the request itself says."""
-        options: RequestOptions = {"headers": headers} if headers else {}
         body = {**body, **_STREAMED} if self.stream else body
-        return without_rejected(lambda sent: self._send(sent, options), body, self._rejections)
+        return without_rejected(self._send, body, self._rejections)
 
-    def _send(self, body: dict[str, Any], options: RequestOptions) -> Reply:
+    def _send(self, body: dict[str, Any]) -> Reply:
         with explained(str(self.client.base_url), self.client.api_key):
             if self.stream:
-                reply = self._streamed(body, options)
+                reply = self._streamed(body)
             else:
-                answer = self.client.post(PATH, cast_to=object, body=body, options=options)
+                answer = self.client.post(PATH, cast_to=object, body=body)
                 reply = reply_from(json.loads(answer) if isinstance(answer, str) else answer)
         return replace(reply, sent=without(body, ("messages", "tools", "tool_choice")))
 
-    def _streamed(self, body: dict[str, Any], options: RequestOptions) -> Reply:
+    def _streamed(self, body: dict[str, Any]) -> Reply:
         with self.client.post(
-            PATH, cast_to=object, body=body, options=options, stream=True, stream_cls=_stream_class()
+            PATH, cast_to=object, body=body, stream=True, stream_cls=_stream_class()
         ) as chunks:
             reply = assemble(chunks)
         # Some endpoints give no finish_reason, but then they count the tokens at the end, or say [DONE].

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.files import heal, is_half, locked
+from zoolab.files import heal, is_half, locked, system_errors
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
 from zoolab.records import Request, without
 from zoolab.secrets import scrub_json
@@ -153,16 +153,12 @@ class Recording:
         """Append a line; what a kill or a full disk left of the one before goes first."""
         if self.path.suffix == ".gz":
             raise InvalidInput(f"{self.path.name} is compressed", advice="unpack it to add to it")
-        try:
-            with self.path.open("a+b") as file, locked(self.path.with_name(f".{self.path.name}.lock")):
-                heal(file)
-                file.write(encode_line(entry).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot write {self.path}: {error.strerror}", advice="choose another place"
-            ) from None
+        lock = locked(self.path.with_name(f".{self.path.name}.lock"))
+        with system_errors(f"cannot write {self.path}"), self.path.open("a+b") as file, lock:
+            heal(file)
+            file.write(encode_line(entry).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _is_half_header(path: Path) -> bool:

@@ -14,7 +14,7 @@ from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.providers import PROVIDERS
 from zoolab.models.recording import Header, Recording
-from zoolab.models.transport import KEY_HEADER, error_body, offline_client
+from zoolab.models.transport import error_body, offline_client
 from zoolab.records import Model, Reply, Request, without
 
 
@@ -54,7 +54,7 @@ class Replay:
                 advice="begin another recording",
             )
         self.live = live
-        self.client = offline_client(self._answer, model=header.model, known=self.recording.response)
+        self.client = offline_client(self._answer, model=header.model)
         self.model, self.calls = header.model, header.calls
         self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
 
@@ -68,7 +68,7 @@ class Replay:
             if self.live is None:
                 raise self._miss(body)
             self.recording.add(body, _response_of(self.live(request)))
-        reply = self._asks.ask(body, {KEY_HEADER: key})
+        reply = self._asks.ask(body)
         kept = self.recording.response(key) or {}
         instead, told = kept.get("sent"), kept.get("left_out")
         left_out = told if isinstance(told, dict) else {}

@@ -23,25 +23,16 @@ from zoolab.wire.streams import chunks_of, server_sent
 if TYPE_CHECKING:
     import openai
 
-#: The name of a request, where whoever sends it knows it already.
-KEY_HEADER = "x-zoolab-request"
-
 Body = dict[str, Any]
 #: Takes the body of a request; returns a status and a completion, an error, or the chunks of a completion.
 Answer = Callable[[Body], tuple[int, Body | list[Body]]]
 
 
-def offline_client(
-    answer: Answer,
-    host: str = "recording",
-    model: str = "",
-    known: Callable[[str], Body | None] = lambda _key: None,
-) -> openai.OpenAI:
+def offline_client(answer: Answer, host: str = "recording", model: str = "") -> openai.OpenAI:
     """An `openai.OpenAI` whose chat completions are answered by a function.
 
     A request for a stream gets the chunks of the answer; one that came whole is cut. An `InvalidInput` of
-    the function is a 400. `host` is how errors name the endpoint, `model` the one model that it lists. If the
-    sender of a request knows its name, `known` gives the completion, and nobody parses the body.
+    the function is a 400. `host` is how errors name the endpoint, `model` the one model that it lists.
     """
     import openai
 
@@ -52,15 +43,12 @@ def offline_client(
         if path != "/chat/completions":
             status, listed = models_listed(path, model)
             return library.Response(status, json=listed)
-        content = request.read()
         try:
-            whole = known(request.headers.get(KEY_HEADER, ""))
-            status, response = (200, whole) if whole is not None else answer(_read(content))
+            body = _read(request.read())
+            status, response = answer(body)
         except InvalidInput as problem:
-            status, response = 400, error_body(str(problem))
-        # The body is parsed for this only if the words are there at all.
-        streams = status == 200 and b'"stream":' in content and _read(content).get("stream") is True
-        if status == 200 and (isinstance(response, list) or streams):
+            return library.Response(400, json=error_body(str(problem)))
+        if status == 200 and (isinstance(response, list) or body.get("stream") is True):
             chunks = response if isinstance(response, list) else chunks_of(response)
             headers = {"content-type": "text/event-stream"}
             return library.Response(200, headers=headers, content=b"".join(server_sent(chunks, done=True)))

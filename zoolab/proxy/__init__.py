@@ -7,8 +7,7 @@ answering.py      a model of zoolab answers in its place
 conversations.py  which request belongs to which conversation
 seen.py           all of this around a program, or around code in a notebook; a page that grows
 watch.py          who answers the program, and what of that is broken on purpose
-changes.py        what the program changed between two requests
-findings.py       all of that in a conversation, and what is wrong in it, as a report
+changes.py        what the program changed between two requests; that, and what is wrong, as a report
 stress.py         a program under each fault in turn, and its scorecard
 """
 

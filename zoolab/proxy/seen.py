@@ -21,9 +21,9 @@ from zoolab.jsontext import excerpt
 from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
+from zoolab.proxy.changes import Report, what_changed
 from zoolab.proxy.conversations import Conversation, Conversations
 from zoolab.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream, read_request, said_in
-from zoolab.proxy.findings import Report, what_changed
 from zoolab.proxy.server import LoopbackServer
 from zoolab.records import Reply
 from zoolab.runs import Trace, inspect

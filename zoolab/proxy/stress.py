@@ -19,7 +19,6 @@ from zoolab.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 from zoolab.records import Model
 from zoolab.running.jobs import signal_group
 from zoolab.secrets import scrub
-from zoolab.show.markup import join, table
 
 #: Bytes that are kept of what a program writes.
 MAX_OUTPUT = 1 << 20
@@ -100,10 +99,7 @@ class Scorecard:
     def __str__(self) -> str:
         return "\n\n".join(map(_in_columns, (self._counted(), self._rows())))
 
-    def _repr_html_(self) -> str:
-        drawn = table("How the program stands each fault", ("result", "faults", "meaning"), self._counted())
-        headings = ("result", "fault", "end", "time", "last words")
-        return str(join(drawn, table("Each fault", headings, self._rows())))
+    __repr__ = __str__
 
 
 def _in_columns(rows: list[list[str]]) -> str:

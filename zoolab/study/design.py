@@ -23,7 +23,6 @@ from zoolab.tools import ToolRegistry
 Variant = Callable[[Setup], Setup | None]
 
 _KEYS = {each.name for each in fields(Setup)} - {"case", "seed", "first_turn", "on_delta"} | {"descriptions"}
-_KEPT = 256
 
 
 def variants_in(given: Any) -> dict[str, Variant]:
@@ -93,30 +92,16 @@ class Changes:
             told["tools"] = as_registry(told["tools"])
         if "messages" in told:
             told["messages"] = tuple(told["messages"])
-        self._described: dict[int, tuple[ToolRegistry, ToolRegistry]] = {}
 
     def __call__(self, setup: Setup) -> Setup:
         for name, value in self.changes.items():
             setattr(setup, name, value)
         if self.descriptions:
-            setup.tools = self._with_descriptions(setup.tools)
-        return setup
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_described": {}}
-
-    def _with_descriptions(self, tools: ToolRegistry) -> ToolRegistry:
-        """Made once for the tools that many runs share."""
-        known = self._described.get(id(tools))
-        if known is None or known[0] is not tools:
             told = self.descriptions
-            made = tools.changed(
-                lambda tool: replace(tool, description=told.get(tool.name, tool.description))
+            setup.tools = setup.tools.changed(
+                lambda tool: replace(tool, description=told[tool.name]) if tool.name in told else tool
             )
-            if len(self._described) >= _KEPT:
-                self._described.clear()
-            known = self._described[id(tools)] = (tools, made)
-        return known[1]
+        return setup
 
 
 def _checked_descriptions(told: Any) -> Mapping[str, str]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from zoolab.errors import InvalidInput, InvalidTrace
-from zoolab.files import heal, locked, make_folder
+from zoolab.files import heal, locked, make_folder, system_errors
 from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
 from zoolab.runs import Trace
@@ -56,11 +56,8 @@ class Journal:
         make_folder(path.parent)
         with ExitStack() as opened:
             opened.enter_context(locked(path.with_name(f".{path.name}.lock")))
-            try:
+            with system_errors(f"cannot write {path}"):
                 self._file: BinaryIO = opened.enter_context(path.open("a+b", buffering=0))
-            except OSError as error:
-                what = f"cannot write {path}: {error.strerror}"
-                raise InvalidInput(what, advice="choose another place") from None
             _check_header(path, begun=False)
             self._end = heal(self._file)
             if self._end == 0:
@@ -77,14 +74,11 @@ class Journal:
     def append(self, lines: list[bytes]) -> list[int]:
         """Write lines; returns where each begins."""
         places = [*accumulate(map(len, lines), initial=self._end)]
-        try:
+        with system_errors(f"cannot write {self.path}", "free some space on the disk, and resume"):
             # A full disk may take a part of it; the rest is tried once more, and then it is an error.
             left = memoryview(b"".join(lines))
             while left:
                 left = left[self._file.write(left) :]
-        except OSError as error:
-            what = f"cannot write {self.path}: {error.strerror}"
-            raise InvalidInput(what, advice="free some space on the disk, and resume") from None
         self._end = places.pop()
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(self._file.fileno())

@@ -11,11 +11,10 @@ import tempfile
 import threading
 import time
 from array import array
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -37,14 +36,11 @@ from zoolab.study.journal import Journal, Reader, line_of
 from zoolab.study.pacing import Asker, Asking, Budget, BudgetSpent, Pace, Terms, maker_of
 from zoolab.study.results import Experiment
 from zoolab.study.scorers import SCORERS
-from zoolab.tools import ToolRegistry
 
 #: Runs that an interrupt abandoned and that are named.
 _NAMED = 5
 #: How often a run may end the process that does it before it counts as crashed.
 _TRIES = 4
-#: Objects that are made before the collector looks for cycles, where many runs are done in a row.
-_OBJECTS = 20_000
 
 #: The fields of a setup that are passed on to `walk` by name, as they are.
 _OPTIONS = {each.name for each in fields(Options)} - {"policy"}
@@ -162,24 +158,12 @@ def _beginning(
         cases = {case: plan.cases[case] for case in {task.place.case for task in tasks}}
         return tasks, cases
 
+    kit = Kit(plan.variants, plan.models, scorers, terms)
     if workers.shares_memory:
-        worker = Worker(Kit(plan.variants, plan.models, scorers, terms))
+        worker = Worker(kit)
         return lambda numbers: workers.submit(worker.work, *handed_out(numbers))
-    uses = Counter(id(case.tools) for case in plan.cases)
-    shared = {id(case.tools): case.tools for case in plan.cases if uses[id(case.tools)] > 1}
-    number_of = {key: number for number, key in enumerate(shared)}
-    kit = Kit(plan.variants, plan.models, scorers, terms, tuple(shared.values()))
     packed = pickled(kit, "what the runs have in common")
-
-    def begin(numbers: Sequence[int]) -> Future[Done]:
-        tasks, cases = handed_out(numbers)
-        light = {
-            number: replace(case, tools=number_of.get(id(case.tools), case.tools))
-            for number, case in cases.items()
-        }
-        return workers.submit(work_in_process, packed, pickled((tasks, light), "the cases"))
-
-    return begin
+    return lambda numbers: workers.submit(work_in_process, packed, pickled(handed_out(numbers), "the cases"))
 
 
 @contextmanager
@@ -282,8 +266,6 @@ class Kit:
     models: Mapping[str, Any]
     scorers: Mapping[str, Scorer]
     terms: Terms
-    #: Tools that several cases share; where a case is sent to another process, it names its own by number.
-    shelf: tuple[ToolRegistry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,15 +289,10 @@ class Worker:
 
     def work(self, tasks: Sequence[Task], cases: Mapping[int, Case]) -> Done:
         """Do these runs, as long as the budget lasts. Whatever happens in one, the next is done."""
-        shelf = self._kit.shelf
-        known = {
-            number: replace(case, tools=shelf[case.tools]) if isinstance(case.tools, int) else case
-            for number, case in cases.items()
-        }
         lines: dict[int, bytes] = {}
         began, stopped = time.perf_counter(), ""
         for task in tasks:
-            case = known[task.place.case]
+            case = cases[task.place.case]
             trace = trace_for(task, case)
             try:
                 self._walk(task, case, trace)
@@ -405,14 +382,7 @@ def _worker_of(kit: bytes) -> Worker:
 
 def work_in_process(kit: bytes, work: bytes) -> Done:
     """What is sent to other processes: tasks and their cases; the kit is unpacked there once."""
-    import gc
     import pickle
 
-    worker, (tasks, cases) = _worker_of(kit), pickle.loads(work)
-    # Walks make many small objects and few cycles: to look for those less often saves a tenth.
-    usual = gc.get_threshold()
-    gc.set_threshold(max(usual[0], _OBJECTS), *usual[1:])
-    try:
-        return worker.work(tasks, cases)
-    finally:
-        gc.set_threshold(*usual)
+    tasks, cases = pickle.loads(work)
+    return _worker_of(kit).work(tasks, cases)

@@ -7,27 +7,34 @@ pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3
 calls.py      JSON objects inside a text; calls as JSON on lines of its own, or the first object with name and
               arguments; Llama 3, Cohere; calls with arguments that are not JSON
 
-families.toml the tags and the heads of each family
+families.toml the tags, the heads and the marks of each family
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from zoolab.jsontext import MAX_CHARS
-from zoolab.textcalls.calls import Objects, TextCall, broken_calls, plain_calls, read_llama, read_plain
+from zoolab.textcalls.calls import (
+    FAMILIES,
+    MARKS,
+    Objects,
+    TextCall,
+    broken_calls,
+    plain_calls,
+    read_llama,
+    read_plain,
+)
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
-from zoolab.textcalls.tagged import FAMILIES, read_marked
+from zoolab.textcalls.tagged import read_marked
 
 __all__ = ["TextCall", "before_calls", "find_calls", "in_cut_text", "notes", "readings", "spoken"]
 
 _NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 _NEAR = 256
-_MARKS = {name: re.compile("".join(parts)) for name, parts in FAMILIES["marks"].items()}
 
 
 def find_calls(
@@ -86,7 +93,7 @@ def spoken(text: str) -> tuple[int, int]:
     ((19, 25), (12, 18), (0, 7))
     """
     begin, end = 0, len(text)
-    for mark in _MARKS["thought"].finditer(text):
+    for mark in MARKS["thought"].finditer(text):
         if mark["close"]:
             begin, end = mark.end(), len(text)
         elif mark["open"] and end == len(text):
@@ -105,7 +112,7 @@ def before_calls(text: str, calls: list[TextCall]) -> str:
         return text
     before = text[: calls[0].at]
     near = before[-_NEAR:]
-    return (before[: len(before) - len(near)] + _MARKS["announced"].sub("", near)).strip()
+    return (before[: len(before) - len(near)] + MARKS["announced"].sub("", near)).strip()
 
 
 def in_cut_text(text: str, calls: list[TextCall]) -> list[TextCall]:
@@ -148,7 +155,7 @@ def notes(text: str) -> tuple[str, ...]:
 
 def _near_call(text: str) -> str:
     """What kind of call a text without one looks like; empty if it looks like none."""
-    if _MARKS["react"].search(text):
+    if MARKS["react"].search(text):
         return "a call in the ReAct form (Action:)"
     for found in Objects(text).every():
         name = next((key for key in FAMILIES["names"] if isinstance(found.value(key), str)), None)
@@ -157,5 +164,5 @@ def _near_call(text: str) -> str:
         is_schema = isinstance(value, dict) and value.keys() >= {"type", "properties"}
         if name and given and found.value(name) and not is_schema:
             return f'a call as an object with "{name}" and "{given}"'
-    mark = _MARKS["begin"].search(text)
+    mark = MARKS["begin"].search(text)
     return f"the begin of a call ({mark.group()}) without one behind it" if mark else ""

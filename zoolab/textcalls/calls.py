@@ -13,7 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from zoolab.files import read_table
 from zoolab.jsontext import MAX_CHARS
+
+#: How each family of models writes calls.
+FAMILIES = read_table("zoolab.textcalls", "families.toml")
+#: The marks in a text, by name.
+MARKS = {name: re.compile("".join(parts)) for name, parts in FAMILIES["marks"].items()}
 
 #: Each member's value, and the text that it was read from.
 Members = dict[str, tuple[Any, str]]

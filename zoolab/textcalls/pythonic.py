@@ -14,19 +14,10 @@ from itertools import islice
 from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, encode
-from zoolab.textcalls.calls import TextCall
+from zoolab.textcalls.calls import MARKS, TextCall
 
 _MAX_TRIES = 64
 _MAX_LIST = 1 << 16
-_LIST = re.compile(
-    r"(?:(?:^|(?<=[.:!?]))[ \t]*+|<\|\w{1,32}\|>\s*+)(?P<list>\[)(?=\s*+[A-Za-z_][\w.]{0,127}\()",
-    re.MULTILINE,
-)
-_BUILT_IN = re.compile(r"<\|python_tag\|>\s*+(?P<call>[A-Za-z_]\w{0,127}\.call\()")
-_TOOL_CODE = re.compile(
-    r"```tool_code[ \t]*+\n(?P<code>.*?)(?:```|\Z)|<function_calls>(?P<lines>.*?)(?:</function_calls>|\Z)",
-    re.DOTALL,
-)
 _STRING = r"""\"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'"""
 _TOKEN = re.compile(rf"\\.|(?P<string>{_STRING})|(?P<open>[\[({{])|(?P<close>[\])}}])", re.DOTALL)
 _END_OF_LINE = re.compile(r"[ \t]*+(?:$|<|```)", re.MULTILINE)
@@ -40,19 +31,19 @@ def read_pythonic(text: str) -> list[TextCall]:
 
     In a fence a list must come last, since code may hold such a line too.
     """
-    return _bracketed(text, _LIST, "list")
+    return _bracketed(text, MARKS["list"], "list")
 
 
 def read_built_in(text: str) -> list[TextCall]:
     """`<|python_tag|>name.call(key="value")`; after the same mark, other code is for an interpreter."""
-    calls = _bracketed(text, _BUILT_IN, "call")
+    calls = _bracketed(text, MARKS["built_in"], "call")
     return [replace(call, name=call.name.removesuffix(".call")) for call in calls]
 
 
 def read_tool_code(text: str) -> list[TextCall]:
     """The fences of `tool_code`, or `<function_calls>`, with calls in them and nothing else."""
     calls: list[TextCall] = []
-    for fence in islice(_TOOL_CODE.finditer(text), _MAX_TRIES):
+    for fence in islice(MARKS["tool_code"].finditer(text), _MAX_TRIES):
         code = fence["code"] or fence["lines"] or ""
         if len(code) <= _MAX_LIST:
             calls += _calls(code.strip(), fence.start())

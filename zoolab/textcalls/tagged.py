@@ -13,9 +13,17 @@ from string import Template
 from types import MappingProxyType
 from typing import Any
 
-from zoolab.files import read_table
 from zoolab.jsontext import MAX_DEPTH, encode, json_or
-from zoolab.textcalls.calls import Objects, Reader, TextCall, by_name, in_tag, read_broken_block
+from zoolab.textcalls.calls import (
+    FAMILIES,
+    MARKS,
+    Objects,
+    Reader,
+    TextCall,
+    by_name,
+    in_tag,
+    read_broken_block,
+)
 
 
 def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
@@ -24,8 +32,6 @@ def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
     return re.compile(Template(text).substitute(FAMILIES))
 
 
-#: How each family of models writes calls.
-FAMILIES = read_table("zoolab.textcalls", "families.toml")
 #: The tags of each family, by a text without which there are none.
 TAGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {each.pop("mark"): _tags(**each) for each in FAMILIES["tags"]}
@@ -145,11 +151,6 @@ def as_object(members: list[tuple[str, str]]) -> str:
     return "{" + ",".join(f"{encode(key)}:{value}" for key, value in members) + "}"
 
 
-_MARK = re.escape("]<]minimax[>[")
-_EDGE = re.compile(rf'{_MARK}(?:<invoke name="(?P<call>[\w.-]{{1,128}})">|(?P<end></invoke>)|</?tool_call>)')
-_ELEMENT = re.compile(rf"{_MARK}<(?P<close>/?)(?P<key>[^<>/]{{1,128}})>")
-
-
 @dataclass(slots=True)
 class _Element:
     key: str
@@ -169,7 +170,7 @@ class _Element:
 def _minimax_m3(text: str, schemas: Mapping[str, Any]) -> list[TextCall]:
     """`]<]minimax[>[<invoke name="f">]<]minimax[>[<key>value]<]minimax[>[</key>]<]minimax[>[</invoke>`."""
     calls: list[TextCall] = []
-    edges = list(_EDGE.finditer(text))
+    edges = list(MARKS["minimax_edge"].finditer(text))
     for opening, end in zip_longest(edges, edges[1:]):
         if opening["call"]:
             inside = text[opening.end() : end.start() if end else len(text)]
@@ -184,7 +185,7 @@ def _members(inside: str, schema: Any) -> list[tuple[str, str]] | None:
     """The members of a call; None if its elements are not one in the other, or text stands beside them."""
     stack = [_Element("", 0, schema)]
     at = 0
-    for tag in _ELEMENT.finditer(inside):
+    for tag in MARKS["minimax_element"].finditer(inside):
         beside = inside[at : tag.start()].strip()
         at = tag.end()
         if not tag["close"] and not beside and len(stack) <= MAX_DEPTH:
@@ -223,15 +224,8 @@ def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
     return calls
 
 
-#: The marks around calls, of which the last may be missing, and how a call stands between them.
-BLOCKS: Mapping[re.Pattern[str], Reader] = MappingProxyType(
-    {
-        # Hermes, Qwen: <tool_call>{"name": "f", "arguments": {...}}</tool_call>
-        re.compile(r"<(?P<close>/?)(?:tool_call|function_call|functioncall|tools)>|\Z"): in_tag,
-        # Apertus: <|tools_prefix|>[{"f": {...}}]<|tools_suffix|>
-        re.compile(r"<\|tools_prefix\|>|(?P<close><\|tools_suffix\|>)|\Z"): by_name,
-    }
-)
+#: How a call stands between the marks of a family.
+BLOCKS: Mapping[str, Reader] = MappingProxyType({"hermes": in_tag, "apertus": by_name})
 _BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
 _BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
 
@@ -259,23 +253,7 @@ def _blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
     return calls
 
 
-# FunctionGemma and Gemma 4 put strings between marks of their own. Sources: FunctionGemma's page on
-# formatting at ai.google.dev, and pull request 1105 of ml-explore/mlx-lm.
-_GEMMA = re.compile(
-    r"(?P<mark><start_function_call>|<\|tool_call>|^)[ \t]*+call:(?P<name>[A-Za-z_][\w.-]{0,127}+)"
-    r"(?::(?P=name))?+[ \t]*+(?=\{)",
-    re.MULTILINE,
-)
-_GEMMA_END = re.compile(r"<end_function_call>|<tool_call\|>|<start_function_call>|<\|tool_call>")
 _LINE_END = re.compile(r"[ \t]*+(?:$|<)", re.MULTILINE)
-_STRING = r'(?P<quote><escape>|<\|"\|>)(?P<text>.*?)(?P=quote)'
-_VALUE = re.compile(
-    rf'\s*+(?:{_STRING}|(?P<json>"(?:[^"\\]|\\.)*+")|(?P<bare>[^{{}}\[\],:<>\s"][^{{}}\[\],<>"]*+))',
-    re.DOTALL,
-)
-_KEY = re.compile(
-    rf'\s*+(?:{_STRING}|"(?P<json>[^"\\]{{1,128}})"|(?P<bare>[^{{}}\[\],:<>\s"]{{1,128}}))\s*+:', re.DOTALL
-)
 _PUNCTUATION = re.compile(r"\s*+([{}\[\],])")
 
 
@@ -286,14 +264,14 @@ def _gemma(text: str) -> list[TextCall]:
     """
     calls: list[TextCall] = []
     end = 0
-    for head in _GEMMA.finditer(text) if "call:" in text else ():
+    for head in MARKS["gemma"].finditer(text) if "call:" in text else ():
         if head.start() < end:
             continue
         arguments, stop = _gemma_arguments(text, head.end())
         if not stop or not _LINE_END.match(text, stop):
             if not head["mark"]:
                 continue
-            mark = _GEMMA_END.search(text, head.end())
+            mark = MARKS["gemma_end"].search(text, head.end())
             stop = mark.start() if mark else len(text)
             arguments = text[head.end() : stop].strip()
         calls.append(TextCall(head["name"], arguments, None, head.start()))
@@ -310,9 +288,9 @@ def _gemma_arguments(text: str, at: int) -> tuple[str, int]:
             mark = token[1]
             pieces.append(mark)
             opened = opened + mark if mark in "{[" else opened[:-1] if mark in "}]" else opened
-        elif pieces[-1] in ("{", ",") and opened[-1] == "{" and (token := _KEY.match(text, at)):
+        elif pieces[-1] in ("{", ",") and opened[-1] == "{" and (token := MARKS["gemma_key"].match(text, at)):
             pieces.append(encode(token["text"] if token["quote"] else token["json"] or token["bare"]) + ":")
-        elif token := _VALUE.match(text, at):
+        elif token := MARKS["gemma_value"].match(text, at):
             written = token["text"] if token["quote"] else (token["json"] or token["bare"]).strip()
             is_text = token["quote"] or json_or(..., written) is ...
             pieces.append(encode(written) if is_text else written)
@@ -330,7 +308,7 @@ def _gemma_arguments(text: str, at: int) -> tuple[str, int]:
 def read_marked(text: str, schemas: Mapping[str, Any]) -> list[list[TextCall]]:
     """The calls that each of these families would have written."""
     return [
-        *(_blocks(text, marks, read) for marks, read in BLOCKS.items()),
+        *(_blocks(text, MARKS[family], read) for family, read in BLOCKS.items()),
         *(_headed(text, head) for head in HEADS),
         *(_tagged(text, tags, schemas) for mark, tags in TAGS.items() if mark in text),
         _minimax_m3(text, schemas),

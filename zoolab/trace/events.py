@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
-from zoolab.files import write_whole
+from zoolab.files import system_errors, write_whole
 from zoolab.jsontext import decode_line, excerpt
 from zoolab.jsontext.values import any_json, as_text, encode_any
 from zoolab.records import KINDS, Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
@@ -73,12 +73,8 @@ class EventStream:
         self._trace, self._changes = trace, _Changes(trace)
         self.path = Path(path)
         self._replaces = self.path.is_file() and self.path.stat().st_size > 0
-        try:
+        with system_errors(f"cannot write {path}"):
             self._file = self.path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot write {path}: {error.strerror}", advice="choose another place"
-            ) from None
         if not self._replaces:
             self._write(_header(trace))
 

@@ -13,7 +13,6 @@ changes nothing, and a named warning for each change that this took (warnings.to
 
 chat.py       reads messages in OpenAI's form, and what other programs wrote; says what endpoints refuse in
               OpenAI's form: a call without its result, for instance
-normalise.py  makes a request plain
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.wire.anthropic import Anthropic
-from zoolab.wire.format import WireFormat
+from zoolab.wire.format import WireFormat, WireWarning
 from zoolab.wire.gemini import Gemini
-from zoolab.wire.normalise import WireWarning
 from zoolab.wire.ollama import Ollama
 from zoolab.wire.openai import ChatCompletions
 from zoolab.wire.responses import Responses

@@ -33,8 +33,7 @@ from zoolab.records import Message, Request
 from zoolab.schema.formats import NO_PARAMETERS, subschemas
 from zoolab.wire import chat
 from zoolab.wire.chat import Reading
-from zoolab.wire.format import Fields, WireFormat
-from zoolab.wire.normalise import Manner, system_apart
+from zoolab.wire.format import Fields, Manner, WireFormat, system_apart
 
 MAX_TOKENS = 1024
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}

@@ -31,8 +31,7 @@ from zoolab.records import Message
 from zoolab.schema.formats import subschemas
 from zoolab.wire import chat
 from zoolab.wire.chat import Reading
-from zoolab.wire.format import Fields, Tools, WireFormat
-from zoolab.wire.normalise import Manner, Notes, Path, system_apart
+from zoolab.wire.format import Fields, Manner, Notes, Path, Tools, WireFormat, system_apart
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 #: Where a message or a call keeps its thought signature.

@@ -27,8 +27,7 @@ from typing import Any, ClassVar
 from zoolab.records import Message, Request
 from zoolab.wire import chat
 from zoolab.wire.chat import Reading
-from zoolab.wire.format import WireFormat
-from zoolab.wire.normalise import Manner
+from zoolab.wire.format import Manner, WireFormat
 
 #: Where a message keeps its thinking.
 _THINKING = ("ollama", "thinking")

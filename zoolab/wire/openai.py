@@ -14,8 +14,7 @@ from typing import Any
 
 from zoolab.records import Message, Request
 from zoolab.wire.chat import Reading, raw_calls
-from zoolab.wire.format import A_CHOICE, CHOICES, Tools, WireFormat
-from zoolab.wire.normalise import Notes, WireWarning
+from zoolab.wire.format import A_CHOICE, CHOICES, Notes, Tools, WireFormat, WireWarning
 
 
 class ChatCompletions(WireFormat):

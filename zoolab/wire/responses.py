@@ -28,8 +28,7 @@ from typing import Any
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
 from zoolab.wire.chat import Reading, extra, json_object, kept_as, objects_kept, raw_calls, reply_message
-from zoolab.wire.format import Fields, WireFormat
-from zoolab.wire.normalise import Manner, Notes, Placed, kept, without_empty
+from zoolab.wire.format import Fields, Manner, Notes, Placed, WireFormat, kept, without_empty
 
 #: Where a message keeps its reasoning.
 _REASONING = ("openai", "reasoning")
