@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES, needs
 from zoolab.jsontext import excerpt
-from zoolab.records import Fault, Outcome, Reply, Request
+from zoolab.records import Decision, Fault, Outcome, Reply, Request, Result, Step, Verdict
 from zoolab.tokens import Tokens
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import tokens_used
@@ -46,6 +46,7 @@ def frame_of(traces: Iterable[TraceLog]) -> pd.DataFrame:
 
 
 def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
+    """Columns are taken from all steps at once, which costs little more than to make a frame of them."""
     needs("pandas")
     import numpy as np
     import pandas as pd
@@ -56,40 +57,57 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
 
     steps = [step for trace in traces for step in trace.steps]
     sizes = [len(trace.steps) for trace in traces]
+    fields: list[Any] = list(chain.from_iterable(steps))  # laid end to end they come apart fastest
+    width = len(Step._fields)
+    kinds, turns, slots, records, _, _, calls, replies, attempts = (fields[at::width] for at in range(width))
     started = np.concatenate([np.empty(0), *(np.asarray(trace.started) for trace in traces)])
     durations, ends = np.full(len(steps), np.nan), set(accumulate(sizes))
-    codes = [step.error_code for step in steps]
+    codes: list[str | None] = [None] * len(steps)
+    statuses = ["ok"] * len(steps)
     tokens = np.full((len(steps), 4), -1, dtype=np.int64)
-    request = 0
-    for seq, step in enumerate(steps):
-        record = step.record
-        if isinstance(record, Request):
+    faulty, request = any(trace.fault for trace in traces), 0
+    for seq, (record, reply) in enumerate(zip(records, replies, strict=True)):
+        kind, code = type(record), None
+        if kind is Request:
             request = seq
             if seq + 1 not in ends:  # until its reply; other steps cost next to nothing
                 durations[seq] = (started[seq + 1] - started[seq]) * 1000
-        elif isinstance(record, Outcome):
+        elif kind is Result:
+            code = record.error_code
+        elif kind is Verdict:
+            code = record.problems[0].code if record.problems else None
+        elif kind is Outcome:
             durations[seq] = record.duration_ms
+            code = record.error.code if record.error else None
+            faulty = faulty or record.fault is not None
             if record.trace is not None:  # all that a sub-agent took, in the row of the step that ran it
                 tokens[seq] = [*map(_count, tokens_used(record.trace.steps))]
-        if step.reply is not None and step.reply.usage:  # what each request took, in its row
-            tokens[request] = [*map(_count, Tokens.of(step.reply.usage))]
+        elif kind is Decision:
+            code = "permission_denied" if record.choice == "deny" else None
+            statuses[seq] = "pending" if record.choice == "pending" else "ok"
+        if code:
+            codes[seq], statuses[seq] = code, "error"
+        if reply is not None:
+            faulty = faulty or bool(reply.faults)
+            if reply.usage:  # what each request took, in its row
+                tokens[request] = [*map(_count, Tokens.of(reply.usage))]
     sent, cached, received, reasoning = tokens.T
     columns = {
         **_of_runs(traces, sizes),
         "seq": np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, sizes)]),
-        "turn": np.array([step.turn for step in steps], dtype=np.int64),
-        "step": [step.kind for step in steps],
-        "slot": whole([-1 if step.slot is None else step.slot for step in steps]),
-        "call_id": [None if step.call is None else step.call.id for step in steps],
-        "attempt": np.array([step.attempt for step in steps], dtype=np.int64),
-        "tool": [None if step.call is None else step.call.name for step in steps],
-        "status": [step.status for step in steps],
+        "turn": np.array(turns, dtype=np.int64),
+        "step": kinds,
+        "slot": whole([-1 if slot is None else slot for slot in slots]),
+        "call_id": [None if call is None else call.id for call in calls],
+        "attempt": np.array(attempts, dtype=np.int64),
+        "tool": [None if call is None else call.name for call in calls],
+        "status": statuses,
         "error_code": codes,
         "error_type": list(map(_TYPES.get, codes)),
         "n_messages": np.array([len(step.messages) for step in steps], dtype=np.int64),
         "t_start": started,
         "duration_ms": durations,
-        "fault": _faults(traces),
+        "fault": _faults(traces) if faulty else [None] * len(steps),
         "tokens_in": whole(sent),
         "tokens_out": whole(received),
         "tokens_cached": whole(cached),
