@@ -145,7 +145,7 @@ class Filtered(Jail):
     """Without namespaces: a filter keeps it from the network, from other processes, from starting any, and
     from every file. The monitor opens those that it may read. A root becomes nobody if nobody finds them."""
 
-    missing = ("a file system of its own (it can write nothing at all)",)
+    missing: tuple[str, ...] = ("a file system of its own (it can write nothing at all)",)
     of_root = False
 
     def enter(self) -> None:
