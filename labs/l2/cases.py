@@ -279,7 +279,7 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
     units, sizes = _talk(chance, 3), Sizes()
     whole = sizes.total(_flat(units))
     waiting = [*units, _calls(chance, [_id(chance)])[:1]]
-    for some in (units, units[1:], units[3:], waiting, _talk(chance, 20)):
+    for some in (units, units[1:], units[3:], waiting, _talk(chance, 17)):
         for budget in (sizes.total(_flat(some)), 100 * whole):
             if len(_condensed(student, some, budget, sizes)) != len(_flat(some)):
                 raise Wrong("of a conversation that fits, less or more came back", walk=_flat(some))
