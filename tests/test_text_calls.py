@@ -129,33 +129,6 @@ def olmo(calls):
     return "\n".join(["<function_calls>", *lines, "</function_calls>"])
 
 
-def apertus(calls):
-    """Apertus: each call is an object of one member."""
-    return f"<|tools_prefix|>{json.dumps([{name: given} for name, given in calls])}<|tools_suffix|>"
-
-
-def gemma_4(calls, begin="<|tool_call>", end="<tool_call|>", quote='<|"|>'):
-    """Gemma 4: strings between marks, keys without quotes."""
-    return "".join(f"{begin}call:{name}{in_gemma(given, quote)}{end}" for name, given in calls)
-
-
-def function_gemma(calls):
-    """FunctionGemma."""
-    return gemma_4(calls, "<start_function_call>", "<end_function_call>", "<escape>")
-
-
-def in_gemma(value, quote):
-    """A value as the Gemma models write it."""
-    match value:
-        case str():
-            return f"{quote}{value}{quote}"
-        case dict():
-            return "{" + ",".join(f"{k}:{in_gemma(v, quote)}" for k, v in value.items()) + "}"
-        case list():
-            return "[" + ",".join(in_gemma(item, quote) for item in value) + "]"
-    return json.dumps(value)
-
-
 def kimi_3(calls):
     """Kimi K3: says of every value whether it is a string."""
     return "".join(
@@ -172,27 +145,6 @@ def kimi_3(calls):
 def kind_of(value):
     """The type of a value, as Kimi K3 names it."""
     return "string" if isinstance(value, str) else "array"
-
-
-MARK = "]<]minimax[>["
-
-
-def minimax_m3(calls):
-    """MiniMax M3: parameters by the name of their tags, nested."""
-    inside = "".join(
-        f'{MARK}<invoke name="{name}">{in_tags(given)}{MARK}</invoke>\n' for name, given in calls
-    )
-    return f"{MARK}<tool_call>\n{inside}{MARK}</tool_call>"
-
-
-def in_tags(value):
-    """A value as MiniMax M3 writes it."""
-    match value:
-        case dict() if value:
-            return "".join(f"{MARK}<{k}>{in_tags(v)}{MARK}</{k}>" for k, v in value.items())
-        case list() if value:
-            return "".join(f"{MARK}<item>{in_tags(v)}{MARK}</item>" for v in value)
-    return unquoted(value)
 
 
 def json_lines(calls):
@@ -224,9 +176,9 @@ def json_list(calls):
 
 WITH_QUOTES = [
     *(hermes, mistral_list, mistral_heads, mistral_ids, kimi, deepseek, gpt_oss),
-    *(llama, pythonic, tool_code, olmo, json_list, json_lines, json_fences, apertus, gemma_4, function_gemma),
+    *(llama, pythonic, tool_code, olmo, json_list, json_lines, json_fences),
 ]
-WITHOUT_QUOTES = [qwen_coder, glm, invoke, minimax_m3]
+WITHOUT_QUOTES = [qwen_coder, glm, invoke]
 FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml, kimi_3]
 
 
@@ -288,18 +240,8 @@ def test_whatever_a_family_without_quotes_writes_comes_back(family, calls, befor
 
 def tidy(value):
     """Such families have no way to write a line break at the beginning or end, nor numbers JSON lacks."""
-    if isinstance(value, list):
-        return [tidy_inside(item) for item in value]
-    if isinstance(value, dict):
-        return {key: tidy_inside(item) for key, item in value.items()}
     odd = isinstance(value, str) and (value != value.strip() or value[:1] in "-0123456789NI")
     return f"x{value}" if odd else value
-
-
-def tidy_inside(value):
-    """MiniMax M3 writes strings in lists and objects without quotes, too: none may read as another value."""
-    value = tidy(value)
-    return f"x{value}" if isinstance(value, str) and as_unquoted(value) != value else value
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -319,7 +261,6 @@ MARKS = [
     *("[TOOL_CALLS]", "f[ARGS]", "[CALL_ID]1", "<|python_tag|>", "<|tool_call_begin|>"),
     *("<|tool_call_argument_begin|>", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>", "```", "```json", "[f("),
     *("<|tool_call>", "<tool_call|>", "call:f{x:", '<|"|>', "<escape>", "<start_function_call>"),
-    *("]<]minimax[>[<x>", "]<]minimax[>[</x>", ']<]minimax[>[<invoke name="f">', "]<]minimax[>[</invoke>"),
     *(
         "<![CDATA[",
         "]]>",
@@ -652,7 +593,7 @@ HOSTILE = [
         "<|tools_prefix|>[{",
         "<function_calls>f(x=",
     ),
-    *(']<]minimax[>[<invoke name="f">]<]minimax[>[<a>', "<function=f><parameter=a></function>x"),
+    "<function=f><parameter=a></function>x",
     *('{"tool": "f", "arguments": {', "\nAction: x\n", "\n \n", "```json\n", "<|channel>thought "),
 ]
 
@@ -767,7 +708,7 @@ def test_what_is_nearly_a_call_has_a_note(text, note):
     assert bool(found) == bool(note)
 
 
-AUTO = [json_fences, json_lines, hermes, qwen_coder, gemma_4]
+AUTO = [json_fences, json_lines, hermes, qwen_coder]
 
 
 @pytest.mark.parametrize("family", AUTO)

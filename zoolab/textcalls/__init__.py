@@ -1,8 +1,8 @@
 """Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
 
-tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax, DeepSeek since 3.2, Kimi K3; JSON between
-              marks, with the name inside (Hermes, Qwen, Apertus) or before it (Mistral, Kimi K2, DeepSeek
-              until 3.1, gpt-oss); call:name{key:value}: FunctionGemma, Gemma 4
+tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax M2, DeepSeek since 3.2, Kimi K3; JSON
+              between tags, with the name inside (Hermes, Qwen), or after a head with the name (Mistral, Kimi
+              K2, DeepSeek until 3.1, gpt-oss)
 pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3, name.call(...) of Llama
 calls.py      JSON objects inside a text; calls as JSON on lines of its own, or the first object with name and
               arguments; Llama 3, Cohere; calls with arguments that are not JSON

@@ -179,14 +179,6 @@ def in_tag(found: JSONObject) -> TextCall | None:
     return _call(found, found.value("name"), "", found.value("id")) if only_name else None
 
 
-def by_name(found: JSONObject) -> TextCall | None:
-    """The call in an object whose only member is the name of a tool, with its arguments."""
-    if len(found.members) != 1:
-        return None
-    (name,) = found.members
-    return _call(found, name, found.raw(name), None) if isinstance(found.value(name), dict) else None
-
-
 _BROKEN_CALL = re.compile(r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?=\{)')
 _AFTER = re.compile(r"```|</")
 _BROKEN_BLOCK = re.compile(

@@ -1,29 +1,19 @@
 """Families that write names and values in tags, as XML does but without its rules for escaping; and those
-that write JSON, or nearly so, after a head with the name of the tool, or between marks with the name in it.
+that write JSON, or nearly so, after a head with the name of the tool, or between tags with the name in it.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 from string import Template
 from types import MappingProxyType
 from typing import Any
 
-from zoolab.jsontext import MAX_DEPTH, encode, json_or
-from zoolab.textcalls.calls import (
-    FAMILIES,
-    MARKS,
-    Objects,
-    Reader,
-    TextCall,
-    by_name,
-    in_tag,
-    read_broken_block,
-)
+from zoolab.jsontext import encode, json_or
+from zoolab.textcalls.calls import FAMILIES, MARKS, Objects, TextCall, in_tag, read_broken_block
 
 
 def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
@@ -151,55 +141,6 @@ def as_object(members: list[tuple[str, str]]) -> str:
     return "{" + ",".join(f"{encode(key)}:{value}" for key, value in members) + "}"
 
 
-@dataclass(slots=True)
-class _Element:
-    key: str
-    start: int
-    schema: Any
-    members: list[tuple[str, str]] = field(default_factory=list)
-
-    def json(self, written: str) -> str:
-        """What the element is in JSON: an object, a list of items, or what is written in it."""
-        if not self.members:
-            return encode(value_of(written, None, self.schema))
-        if all(key == "item" for key, _ in self.members):
-            return f"[{','.join(value for _, value in self.members)}]"
-        return as_object(self.members)
-
-
-def _minimax_m3(text: str, schemas: Mapping[str, Any]) -> list[TextCall]:
-    """`]<]minimax[>[<invoke name="f">]<]minimax[>[<key>value]<]minimax[>[</key>]<]minimax[>[</invoke>`."""
-    calls: list[TextCall] = []
-    edges = list(MARKS["minimax_edge"].finditer(text))
-    for opening, end in zip_longest(edges, edges[1:]):
-        if opening["call"]:
-            inside = text[opening.end() : end.start() if end else len(text)]
-            members = _members(inside, schemas.get(opening["call"])) if end and end["end"] else None
-            if end or inside.strip():
-                arguments = inside.strip() if members is None else as_object(members)
-                calls.append(TextCall(opening["call"], arguments, None, opening.start()))
-    return calls
-
-
-def _members(inside: str, schema: Any) -> list[tuple[str, str]] | None:
-    """The members of a call; None if its elements are not one in the other, or text stands beside them."""
-    stack = [_Element("", 0, schema)]
-    at = 0
-    for tag in MARKS["minimax_element"].finditer(inside):
-        beside = inside[at : tag.start()].strip()
-        at = tag.end()
-        if not tag["close"] and not beside and len(stack) <= MAX_DEPTH:
-            stack.append(_Element(tag["key"], at, _inner(stack[-1].schema, tag["key"])))
-        elif (
-            tag["close"] and stack[1:] and stack[-1].key == tag["key"] and not (stack[-1].members and beside)
-        ):
-            element = stack.pop()
-            stack[-1].members.append((element.key, element.json(inside[element.start : tag.start()])))
-        else:
-            return None
-    return None if stack[1:] or inside[at:].strip() else stack[0].members
-
-
 #: What stands before the arguments, with the name and, in some families, an id.
 HEADS = [re.compile(Template(each["head"]).substitute(FAMILIES)) for each in FAMILIES["heads"]]
 _AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<[|｜/]|```")
@@ -224,17 +165,16 @@ def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
     return calls
 
 
-#: How a call stands between the marks of a family.
-BLOCKS: Mapping[str, Reader] = MappingProxyType({"hermes": in_tag, "apertus": by_name})
 _BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
 _BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
 
 
-def _blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
+def _in_blocks(text: str) -> list[TextCall]:
+    """The calls between the tags of Hermes and Qwen."""
     objects = Objects(text)
     calls: list[TextCall] = []
     end = 0
-    for mark, following in pairwise(marks.finditer(text)):
+    for mark, following in pairwise(MARKS["hermes"].finditer(text)):
         before = _BEFORE_CALL.match(text, mark.end())
         if mark["close"] or mark.start() < end or before is None:
             continue
@@ -244,7 +184,7 @@ def _blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
             inside = read_broken_block(text[before.end() : end])
         else:
             inside, end = [], found.end
-            while found is not None and (call := read(found)) is not None:
+            while found is not None and (call := in_tag(found)) is not None:
                 inside.append(call)
                 end = found.end
                 between = _BETWEEN_CALLS.match(text, end)
@@ -253,64 +193,10 @@ def _blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
     return calls
 
 
-_LINE_END = re.compile(r"[ \t]*+(?:$|<)", re.MULTILINE)
-_PUNCTUATION = re.compile(r"\s*+([{}\[\],])")
-
-
-def _gemma(text: str) -> list[TextCall]:
-    """`<|tool_call>call:f{x:1,y:<|"|>a<|"|>}<tool_call|>`, or with `<start_function_call>` and `<escape>`.
-
-    Servers may leave out the outer marks; then a call fills its line.
-    """
-    calls: list[TextCall] = []
-    end = 0
-    for head in MARKS["gemma"].finditer(text) if "call:" in text else ():
-        if head.start() < end:
-            continue
-        arguments, stop = _gemma_arguments(text, head.end())
-        if not stop or not _LINE_END.match(text, stop):
-            if not head["mark"]:
-                continue
-            mark = MARKS["gemma_end"].search(text, head.end())
-            stop = mark.start() if mark else len(text)
-            arguments = text[head.end() : stop].strip()
-        calls.append(TextCall(head["name"], arguments, None, head.start()))
-        end = stop
-    return calls
-
-
-def _gemma_arguments(text: str, at: int) -> tuple[str, int]:
-    """The JSON of the object at a place, and where it ends; 0 if there is none as these models write it."""
-    pieces: list[str] = []
-    opened = ""
-    while (opened or not pieces) and len(opened) <= MAX_DEPTH:
-        if token := _PUNCTUATION.match(text, at):
-            mark = token[1]
-            pieces.append(mark)
-            opened = opened + mark if mark in "{[" else opened[:-1] if mark in "}]" else opened
-        elif pieces[-1] in ("{", ",") and opened[-1] == "{" and (token := MARKS["gemma_key"].match(text, at)):
-            pieces.append(encode(token["text"] if token["quote"] else token["json"] or token["bare"]) + ":")
-        elif token := MARKS["gemma_value"].match(text, at):
-            written = token["text"] if token["quote"] else (token["json"] or token["bare"]).strip()
-            is_text = token["quote"] or json_or(..., written) is ...
-            pieces.append(encode(written) if is_text else written)
-        else:
-            return "", 0
-        at = token.end()
-    made = "".join(pieces)
-    try:
-        json.loads(made)
-    except ValueError:
-        return "", 0
-    return made, at
-
-
 def read_marked(text: str, schemas: Mapping[str, Any]) -> list[list[TextCall]]:
     """The calls that each of these families would have written."""
     return [
-        *(_blocks(text, MARKS[family], read) for family, read in BLOCKS.items()),
+        _in_blocks(text),
         *(_headed(text, head) for head in HEADS),
         *(_tagged(text, tags, schemas) for mark, tags in TAGS.items() if mark in text),
-        _minimax_m3(text, schemas),
-        _gemma(text),
     ]
