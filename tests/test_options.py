@@ -56,7 +56,6 @@ ASKS = [("add", {"a": 1, "b": 2})]
         ("retrieve", 8),
         ("calls", "txt"),
         ("envelope", "xml"),
-        ("validator", "fastjsonschema"),
         ("tool_choice", {"type": "function", "function": {"name": "add"}}),
         ("tool_choice", None),
     ],

@@ -286,7 +286,6 @@ EXTRAS: Mapping[str, str] = {
     **dict.fromkeys(("mcp", "mcp_types", "anyio", "httpx2", "uvicorn"), "mcp"),
     "opentelemetry": "otel",
     "distributed": "cluster",
-    "jsonschema_rs": "fast",
     "wordllama": "embed",
     "jupytext": "dev",
 }

@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
-from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 
 __all__ = ["Price", "Tokens", "tokens_in"]
@@ -47,9 +45,24 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else excerpt(value, 1 << 30)
 
 
-@cache
-def _words_of_apis() -> list[dict[str, list[str]]]:
-    return list(read_table("zoolab", "tokens.toml").values())
+#: The counts whose sums are `input`, `cached`, `output` and `reasoning`: Chat Completions, Responses and
+#: Anthropic (whose input is only what its cache neither had nor received), Gemini, Ollama.
+_IN_WORDS_OF = (
+    (
+        *("prompt_tokens", "prompt_tokens_details.cached_tokens"),
+        *("completion_tokens", "completion_tokens_details.reasoning_tokens"),
+    ),
+    (
+        "input_tokens cache_read_input_tokens cache_creation_input_tokens",
+        "input_tokens_details.cached_tokens cache_read_input_tokens",
+        *("output_tokens", "output_tokens_details.reasoning_tokens"),
+    ),
+    (
+        *("promptTokenCount toolUsePromptTokenCount", "cachedContentTokenCount"),
+        *("candidatesTokenCount thoughtsTokenCount", "thoughtsTokenCount"),
+    ),
+    ("prompt_eval_count", "", "eval_count", ""),
+)
 
 
 def _sum_of(usage: Mapping[str, Any] | None, names: Iterable[str]) -> int | None:
@@ -82,7 +95,7 @@ class Tokens(NamedTuple):
     @classmethod
     def of(cls, usage: Mapping[str, Any] | None) -> Tokens:
         """What a `usage` says, in the words of Chat Completions, Responses, Anthropic, Gemini or Ollama."""
-        found = (cls(*(_sum_of(usage, words[name]) for name in cls._fields)) for words in _words_of_apis())
+        found = (cls(*(_sum_of(usage, names.split()) for names in each)) for each in _IN_WORDS_OF)
         return next((tokens for tokens in found if tokens.known is not None), cls())
 
     @classmethod

@@ -129,7 +129,6 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
             llama.cpp and Ollama. By default what the model says of itself.
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.
-        validator: What judges arguments; "rs" is faster and refuses some schemas (`zoolab.schema.checker`).
         find_tools: Whether the model gets a tool `find_tools(query)` that searches all tools with `retrieve`;
             what it finds is offered from the next request on.
         answer_schema: What the final answer has to be: a JSON Schema of an object, or a type that describes
@@ -167,8 +166,6 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
         registry = as_registry(said.equip(registry))
     opening = [read_only(message) for message in chosen.messages]
     denied = deny_names(chosen.deny, registry)
-    for tool in registry if chosen.validator == "rs" else ():
-        tool.checker.compile("rs")
     turns = Turns(chosen, chosen.calls or said.calls, denied)
     registry = turns.searchable(registry) if chosen.find_tools else registry
     check_tool_choice(chosen.tool_choice, registry)

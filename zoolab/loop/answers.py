@@ -46,8 +46,8 @@ class AnswerSchema:
         """Judge an answer; `cut` says that the reply was cut off by length."""
         if not text.strip():
             return refusal("invalid_json", "one JSON object", "an empty answer")
-        call, options = ToolCall(turn, 0, "", self._tool.name, text), self._options
-        return check_with_repair(call, self._tools, options.repair, cut=cut, validator=options.validator)
+        call = ToolCall(turn, 0, "", self._tool.name, text)
+        return check_with_repair(call, self._tools, self._options.repair, cut=cut)
 
     def complaint(self, verdict: Verdict) -> Message:
         """The message that tells the model what is wrong with its answer."""

@@ -17,7 +17,6 @@ from zoolab.steps.validate import Repairer
 if TYPE_CHECKING:
     from zoolab.policy import Permissions, Policy
     from zoolab.retrieval import Retriever
-    from zoolab.schema.checker import Validator
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,7 +38,6 @@ class WalkOptions(TypedDict, total=False):
     calls: Literal["native", "text", "auto"] | None
     envelope: Envelope
     first_turn: int
-    validator: Validator
     find_tools: bool
     answer_schema: Any
     condense: Callable[[list[Message]], Iterable[Message]] | None
@@ -63,7 +61,6 @@ class Options:
     calls: Literal["native", "text", "auto"] | None = None
     envelope: Envelope = "json"
     first_turn: int = 1
-    validator: Validator = "jsonschema"
     find_tools: bool = False
     answer_schema: Any = None
     condense: Callable[[list[Message]], Iterable[Message]] | None = None
@@ -141,5 +138,4 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
     "condense": (lambda it: it is None or callable(it), "a function from messages to messages"),
     "on_delta": (lambda it: it is None or callable(it), "a function that takes a delta, a dict"),
-    "validator": (lambda it: it in ("jsonschema", "rs"), "jsonschema or rs"),
 }

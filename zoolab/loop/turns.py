@@ -321,13 +321,12 @@ class Turns:
             return refusal("loop_limit", f"at most {most} calls a reply", "more")
         if self.budget.seconds_left() == 0:
             return refusal("loop_limit", "a call in time", "one after the limit of seconds")
-        registry, denied, validator = self.registry, self.denied, self.options.validator
+        registry, denied = self.registry, self.denied
         try:
-            repair = self.options.repair
-            return check_with_repair(call, registry, repair, deny=denied, cut=cut, validator=validator)
+            return check_with_repair(call, registry, self.options.repair, deny=denied, cut=cut)
         except KeyboardInterrupt as interrupt:  # during a repair
             self.interrupt = interrupt
-            return check_call(call, registry, deny=denied, validator=validator)
+            return check_call(call, registry, deny=denied)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""

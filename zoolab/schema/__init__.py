@@ -3,8 +3,7 @@
 hints.py        type hints and `Field(...)` become a schema
 strict.py       schemas within OpenAI's strict mode
 functions.py    what a function says of itself, and its arguments made of JSON
-checker.py      does a value meet a schema, and what is wrong, in words; a quick yes for the plainest
-                schemas, and by jsonschema-rs for sweeps
+checker.py      does a value meet a schema, and what is wrong, in words; a quick yes for the plainest schemas
 drafts.py       the drafts of JSON Schema, within bounds, with their regular expressions
 formats.py      the parts of a schema, and a tool as each API expects it
 """

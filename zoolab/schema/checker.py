@@ -7,22 +7,16 @@ an `InvalidSchema` when the schema is compiled, or in a problem when a value is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import InvalidSchema, Problem, needs
-from zoolab.files import read_table
-from zoolab.jsontext import MAX_DEPTH, encode, encode_strict, excerpt, pointer_to
-from zoolab.jsontext.readonly import plain
-from zoolab.schema.drafts import LATEST, TooMuchWork, bounded, check_against_metaschema, compiled, draft_of
-from zoolab.schema.formats import subschemas
+from zoolab.errors import InvalidSchema, Problem
+from zoolab.jsontext import encode, encode_strict, excerpt, pointer_to
+from zoolab.schema.drafts import TooMuchWork, bounded, compiled, draft_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
-
-Validator = Literal["jsonschema", "rs"]
 
 MAX_SCHEMA_CHARS = 1 << 16
 MAX_SCHEMA_DEPTH = 48
@@ -71,11 +65,9 @@ class SchemaChecker:
         self._schema = schema
         self._meets_plainly = plain_test(schema)
 
-    def problems(self, value: Any, validator: Validator = "jsonschema") -> tuple[Problem, ...]:
+    def problems(self, value: Any) -> tuple[Problem, ...]:
         """All that is wrong with `value`, at most `MAX_PROBLEMS`; empty if it meets the schema."""
         if self._meets_plainly is not None and self._meets_plainly(value):
-            return ()
-        if validator == "rs" and self._meets_quickly(value):
             return ()
         from referencing.exceptions import Unresolvable
 
@@ -92,18 +84,13 @@ class SchemaChecker:
             expected, received = "a schema that is complete in itself", excerpt(str(error))
         return (Problem("invalid_schema", "", expected, received),)
 
-    def compile(self, validator: Validator = "jsonschema") -> None:
+    def compile(self) -> None:
         """Compile now what is else compiled when it is needed; raises `InvalidSchema` if it is wrong."""
-        if validator == "rs" or self._meets_plainly is None:
-            _ = self._meets_quickly if validator == "rs" else self._validator
+        if self._meets_plainly is None:
+            _ = self._validator
 
     def __reduce__(self) -> tuple[type[SchemaChecker], tuple[Mapping[str, Any]]]:
         return SchemaChecker, (self._schema,)
-
-    @cached_property
-    def _meets_quickly(self) -> Callable[[Any], bool]:
-        check_against_metaschema(self._schema)
-        return rs_test(plain(self._schema))
 
     @cached_property
     def _validator(self) -> Any:
@@ -189,8 +176,8 @@ def schema_words(schema: Any) -> str:
     return " or ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
 
 
-# A quick yes, by hand or by jsonschema-rs. Only the yes counts: what is not accepted here is judged by
-# jsonschema, which also says why.
+# A quick yes for the plainest schemas. Only the yes counts: jsonschema judges what is not accepted here, and
+# says why.
 
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -256,78 +243,3 @@ def _are_different_texts(values: Any) -> bool:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         return False
     return len(set(values)) == len(values)
-
-
-#: Schemas times parts of a value: beyond, jsonschema judges, which counts its steps.
-MAX_WORK = 20_000
-_EXACT = 2**53
-_TABLE = read_table("zoolab.schema", "keywords.toml")
-_COMPARED = frozenset(_TABLE["compared"])
-#: The keywords that both validators understand alike.
-_JUDGED = _COMPARED.union(_TABLE["both_validators"])
-
-
-def rs_test(schema: Mapping[str, Any]) -> Callable[[Any], bool]:
-    """A test by jsonschema-rs that is true only for what jsonschema accepts, too.
-
-    Values that the two read differently (1.0, NaN, whole numbers beyond 2**53) go to jsonschema at once.
-
-    Raises:
-        InvalidSchema: The two may differ on this schema; names what it is.
-        InvalidInput: jsonschema-rs is not installed.
-    """
-    needs("jsonschema_rs")
-    import jsonschema_rs
-
-    if (draft := draft_of(schema)) != LATEST:
-        raise _refusal(f"schemas of {draft}", f"draft {LATEST}")
-    most = MAX_WORK // sum(1 for _ in _nodes(schema))
-    rs: Any = jsonschema_rs
-    try:
-        is_valid = rs.Draft202012Validator(schema, validate_formats=False, offline=True).is_valid
-    except ValueError as error:
-        raise _refusal(excerpt(str(error)), "a schema that it can compile") from None
-
-    def meets(value: Any) -> bool:
-        try:
-            return _size(value, MAX_DEPTH) <= most and bool(is_valid(value))
-        except ValueError:  # half a character
-            return False
-
-    return meets
-
-
-def _nodes(schema: Any) -> Iterator[Any]:
-    """The schema and those within it; raises `InvalidSchema` for what may be judged differently."""
-    yield schema
-    for keyword, value in schema.items() if isinstance(schema, Mapping) else ():
-        if keyword not in _JUDGED and not keyword.startswith("x-"):
-            raise _refusal(f"{excerpt(keyword)}: {excerpt(value)}", "the commonest keywords")
-        if keyword in _COMPARED and _size(value, MAX_DEPTH) > MAX_WORK:
-            raise _refusal(
-                f"{excerpt(keyword)}: {excerpt(value)}", "numbers below 2**53 that are not written as 1.0"
-            )
-    for _path, child in subschemas(schema):
-        yield from _nodes(child)
-
-
-def _size(value: Any, depth: int) -> float:
-    """How many parts a value has; infinite if the validators read it differently, or if it is too deep."""
-    kind = type(value)
-    if kind in (str, bool) or value is None:
-        return 1
-    if kind is int:
-        return 1 if -_EXACT < value < _EXACT else math.inf
-    if kind is float:
-        return 1 if math.isfinite(value) and not value.is_integer() else math.inf
-    if depth > 0 and kind is list:
-        return 1 + sum(_size(item, depth - 1) for item in value)
-    if depth > 0 and kind is dict and all(type(key) is str for key in value):
-        return 1 + len(value) + sum(_size(item, depth - 1) for item in value.values())
-    return math.inf
-
-
-def _refusal(what: str, expected: str) -> InvalidSchema:
-    return InvalidSchema(
-        f'validator="rs" does not support {what}', expected=expected, advice='use validator="jsonschema"'
-    )

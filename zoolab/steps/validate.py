@@ -18,7 +18,7 @@ from zoolab.running.interrupts import interruptible
 from zoolab.tools import Bound, Tool, ToolRegistry
 
 if TYPE_CHECKING:
-    from zoolab.schema.checker import Validator
+    pass
 
 _CUT = Problem("invalid_json", "", "a whole reply", "a reply that was cut off by length")
 
@@ -31,27 +31,19 @@ class Repairer(Protocol):
         ...
 
 
-def check_call(
-    call: ToolCall,
-    registry: ToolRegistry,
-    *,
-    deny: Collection[str] = (),
-    validator: Validator = "jsonschema",
-) -> Verdict:
+def check_call(call: ToolCall, registry: ToolRegistry, *, deny: Collection[str] = ()) -> Verdict:
     """Judge a call: is the tool known and allowed, do the arguments parse, do they meet the schema?
 
     Args:
         call: The call, with its raw arguments.
         registry: The tools that exist.
         deny: Names of tools that exist and are forbidden.
-        validator: "rs" is faster, gives the same verdicts, and refuses some schemas.
 
     Returns:
         A verdict with the parsed arguments, or with all problems. Never raises for what a model wrote.
 
     Raises:
-        InvalidSchema: The validator refuses the schema; see `zoolab.schema.checker`.
-        InvalidInput: It is not installed; or what is to be judged is no call with arguments as text.
+        InvalidInput: What is to be judged is not a call with arguments as text.
 
     >>> from zoolab.tools import Tool, ToolRegistry
     >>> tools = ToolRegistry([Tool.build("add", "Add.").param("a", "integer").call(lambda a: a)])
@@ -72,10 +64,10 @@ def check_call(
         return refusal("unknown_tool", registry.names_as_text(), excerpt(call.name))
     if call.name in deny or registry.denies(call.name):
         return refusal("permission_denied", "a tool that may be used here", excerpt(call.name))
-    return check_arguments(call.arguments, tool, validator)
+    return check_arguments(call.arguments, tool)
 
 
-def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -> Verdict:
+def check_arguments(raw: str, tool: Tool) -> Verdict:
     """Judge raw arguments against a tool's schema. Blank text stands for no arguments."""
     try:
         arguments = parse_json(raw) if raw.strip() else {}
@@ -83,7 +75,7 @@ def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -
         return refusal("invalid_json", error.expected, error.received)
     if not isinstance(arguments, dict):
         return refusal("invalid_json", "one JSON object", excerpt(arguments))
-    problems = tool.checker.problems(arguments, validator)
+    problems = tool.checker.problems(arguments)
     if problems:
         return Verdict(False, None, problems)
     return Verdict(True, arguments) if tool.bind is None else _bound(tool, read_only(arguments))
@@ -96,7 +88,6 @@ def check_with_repair(
     *,
     deny: Collection[str] = (),
     cut: bool = False,
-    validator: Validator = "jsonschema",
 ) -> Verdict:
     """Judge a call; where its arguments fail, judge what `repair` makes of them.
 
@@ -104,7 +95,7 @@ def check_with_repair(
     intent. The verdict says so in `repair.remaining`. A repair that raises, or returns no text, is a
     repair that was refused.
     """
-    verdict = check_call(call, registry, deny=deny, validator=validator)
+    verdict = check_call(call, registry, deny=deny)
     if repair is None or verdict.error_code not in ("invalid_json", "invalid_arguments"):
         return verdict
     if cut:
@@ -113,7 +104,7 @@ def check_with_repair(
     proposed, failure = _proposed(repair, call.arguments, {**tool.parameters, "title": tool.name})
     if proposed is None or not proposed.strip():
         return replace(verdict, repair=Repair(call.arguments, proposed, False, verdict.problems, failure))
-    second = check_arguments(proposed, tool, validator)
+    second = check_arguments(proposed, tool)
     record = Repair(call.arguments, proposed, second.ok, verdict.problems, second.problems)
     return replace(second if second.ok else verdict, repair=record)
 
