@@ -126,7 +126,7 @@ def test_an_exponential_chain_ends(keyword):
 
 
 @pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf", "not", "if", "properties"])
-@pytest.mark.parametrize("width", [2, 20])
+@pytest.mark.parametrize("width", [2, 8])
 def test_a_bomb_is_refused_in_half_a_second(keyword, width):
     def link(n):
         after = {"$ref": f"#/$defs/d{n + 1}"}
