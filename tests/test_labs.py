@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import random
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,10 +43,20 @@ each_wrong_answer = each_of(wrong_answers)
 
 
 def graded_once(lab: Lab, answer: Answer, isolation: Isolation) -> Grade:
-    """The grade of a file, or of a wrong answer."""
-    if isinstance(answer, WrongAnswer):
-        return grade_cells(lab, [answer.code], isolation, name=answer.name)
-    return grade(lab, answer, isolation)
+    """The grade of a file; of a wrong answer, in the cases that tell.
+
+    These are all cases that must fail, and of those that must not, a quarter, another one for each answer,
+    so many answers still meet each case. `zoolab labs verify` plays all cases with all answers.
+    """
+    if not isinstance(answer, WrongAnswer):
+        return grade(lab, answer, isolation)
+    if answer.only:
+        chosen = random.Random(answer.name)
+        lab = replace(
+            lab,
+            cases=tuple(case for case in lab.cases if case.name in answer.fails or chosen.random() < 0.25),
+        )
+    return grade_cells(lab, [answer.code], isolation, name=answer.name)
 
 
 @pytest.fixture(scope="module")
