@@ -11,7 +11,8 @@ from talk import CONVERTED, NAMES, USER, answers, asks, call, request
 
 from zoolab.errors import InvalidInput
 from zoolab.records import Request, Withheld
-from zoolab.wire import FORMATS, normalise, translate, translate_reply
+from zoolab.wire import FORMATS, translate, translate_reply
+from zoolab.wire.format import CODES as TEXTS
 
 anthropic, gemini, ollama, responses = (
     FORMATS["anthropic"],
@@ -20,7 +21,7 @@ anthropic, gemini, ollama, responses = (
     FORMATS["responses"],
 )
 
-CODES = set(normalise.CODES)
+CODES = set(TEXTS)
 SPEAKS = {"max_tokens": 9, "stream": False}  # what every wire takes, and some would add
 OTHERS = ["responses", *CONVERTED]
 APART = ["anthropic", "gemini"]
