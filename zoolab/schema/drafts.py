@@ -60,7 +60,6 @@ MAX_PATTERN_CHARS = 8_000
 #: More parts than this are compared with each other for too long.
 MAX_UNEVALUATED = 4_000
 
-LATEST = "2020-12"
 #: What `$schema` may name, without its scheme and an empty fragment; and jsonschema's classes.
 _DRAFTS: dict[str, str] = _TABLE["drafts"]
 _CLASSES: dict[str, str] = _TABLE["classes"]
