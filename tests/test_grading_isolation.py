@@ -259,7 +259,9 @@ def test_arguments_come_back_as_they_are_after_the_call(strongest):
     assert grade_cells(replace(LAB, cases=(calls,)), [cell], strongest).points == 1
 
 
-@pytest.mark.parametrize("kind", [ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError])
+@pytest.mark.parametrize(
+    "kind", [ValueError, KeyError, TypeError, RuntimeError, TimeoutError, ConnectionError, OSError]
+)
 def test_what_a_callback_raises_is_raised_in_the_submission(kind, strongest):
     def ask() -> None:
         raise kind("no", "way")

@@ -107,7 +107,7 @@ class Day:
         ]
         self.did, self.returned, self.requests = list[Any](), list[Any](), list[tuple[list[Message], Any]]()
         self.said, self.asked, self.after, self.left = list[str](), list[str](), list[str](), False
-        self.greetings, self.given_text = 0, False
+        self.greetings, self.no_object = 0, False
 
     def _reply(self, word: str, text: str) -> Message:
         made = []
@@ -159,9 +159,10 @@ class Day:
             raise RuntimeError("the model was asked more often than it should be")
         return self.replies[len(self.requests) - 1]
 
-    def act(self, name: str, arguments: Any) -> Any:
-        if isinstance(arguments, str):  # JSON, which is asked elsewhere
-            self.given_text = True
+    def act(self, name: str, arguments: Any = None, **by_name: Any) -> Any:
+        self.no_object |= bool(by_name) or isinstance(arguments, str)  # which is asked elsewhere
+        arguments = by_name or arguments
+        if isinstance(arguments, str):
             with suppress(ValueError):
                 arguments = json.loads(arguments)
         self.did.append((name, arguments))
@@ -304,8 +305,8 @@ def reading_runs_at_once(student: Student, chance: Random) -> None:
         messages = day.requests[-1][0]
         if day.asked:
             raise Wrong("the user was asked about a call that only reads", messages)
-        if day.given_text:
-            raise Wrong("the world got arguments as JSON, and not as an object", messages)
+        if day.no_object:
+            raise Wrong("the world got arguments by name or as JSON, and not as one object", messages)
         for returned, content in zip(day.returned, day.results(), strict=True):
             try:
                 same = json.loads(content) == returned

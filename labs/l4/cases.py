@@ -228,6 +228,9 @@ def weighs_tools_equally(student: Student, chance: Random) -> None:
     _expect(student, "tools with equal shares", pairs, "balanced")
     pairs = [(often, often)] * 8 + [(once, once), (never, never), (None, often), (None, once)]
     _expect(student, "none is needed, and a tool is always called", pairs, "balanced")
+    shops = [f"{name}_{shop}" for name in (often, once, never) for shop in ("a", "b", "c", "d")]
+    pairs = [*[(name, name) for name in shops], *[(name, None) for name in shops[::2]], (None, None)]
+    _expect(student, "twelve tools and none", pairs, "balanced")
 
 
 @case(2, "Each of the two has its own denominator.", public=True)

@@ -864,6 +864,7 @@ TWICE = _broken(run=_twice)
 MIXED_UP = _broken(results=_by_name)
 STALE = _broken(run=_as_at_first)
 OWN_ID = _retold(lambda result: {**result, "tool_call_id": "call_1"})
+NO_ID = _retold(lambda result: {key: value for key, value in result.items() if key != "tool_call_id"})
 FIRST_ID = _results(lambda calls, results: [{**result, "tool_call_id": calls[0]["id"]} for result in results])
 ONCE_AN_ID = _broken(results=_once_an_id)
 RENUMBERED = _broken(
@@ -1198,7 +1199,7 @@ BROKEN_ARGUMENTS = (
     *(RUNS_EMPTY, RUNS_AND_DENIES, RUNS_BLANK, RUNS_SPACES, UNREAD),
     *(RUNS_THE_FIRST, CLOSES, OPENS_FENCES, SKIPS_PROSE, SINGLE_QUOTES, DROPS_COMMA),
 )
-IDS_MIXED_UP = (FIRST_ID, RENUMBERED, *ONE_ID_IN_A_REPLY, *ONE_ID_LATER, ANSWERED_BEFORE)
+IDS_MIXED_UP = (NO_ID, FIRST_ID, RENUMBERED, *ONE_ID_IN_A_REPLY, *ONE_ID_LATER, ANSWERED_BEFORE)
 END_AT_THE_LIMIT = (
     *(ONE_LATE, LATE_RESULT_LOST, LATE_AS_USER, RAISES_IN_TIME, LATE_ID, LATE_NO_TEXT, LEFT_NO_TEXT),
     *(LATE_FAILURES_LEFT_OUT, LATE_TWICE, LATE_BROKEN_RUN),
@@ -1213,7 +1214,7 @@ SIMPLER: tuple[tuple[type[Loop], tuple[type[Loop], ...], tuple[type[Loop], ...]]
     (FIRST_ONLY, (FIRST_ONLY,), (REVERSED, CONTENTS_MOVED, IDS_MOVED, COUNTS_CALLS)),
     (FIRST_ONLY, (FIRST_ONLY,), (ONE_LATE, LATE_ID, LATE_BROKEN_RUN)),
     (FIRST_ONLY, (FIRST_ONLY,), (STOPS, SKIPS_AFTER_RAISE, KNOWN_OR_NONE)),
-    (OWN_ID, (OWN_ID,), (FIRST_ID, IDS_MOVED, LATE_ID, ANSWERED_BEFORE)),
+    (OWN_ID, (OWN_ID,), (NO_ID, FIRST_ID, IDS_MOVED, LATE_ID, ANSWERED_BEFORE)),
     (AS_USER, (AS_USER,), (LATE_AS_USER,)),
     (FORGETS_REPLIES, (FORGETS_REPLIES,), REQUESTS_CHANGED),
     (NO_LIMIT, (NO_LIMIT,), (ONE_MORE, ASKS_IN_VAIN, TWO_AT_LEAST, LESS_IF_MANY, ERRORS_FREE)),
@@ -1338,10 +1339,10 @@ def arguments_mixed_up(student: Student, chance: Random) -> None:
     "repeat it, and the given messages have it already.",
 )
 def ids_mixed_up(student: Student, chance: Random) -> None:
-    """Finds a loop that gives all results one id, and one that gives the calls other ids, in the reply
-    as in the results. Finds loops that confuse calls with one id, in one reply, in a later one or in
-    the given messages: they do not run or answer them, give them the same result or arguments, or
-    another id."""
+    """Finds a loop that gives all results one id, one that gives them none, and one that gives the calls
+    other ids, in the reply as in the results. Finds loops that confuse calls with one id, in one reply, in
+    a later one or in the given messages: they do not run or answer them, give them the same result or
+    arguments, or another id."""
     _find(student, chance, *IDS_MIXED_UP)
 
 
