@@ -134,6 +134,8 @@ def faults_of(run):
     for replies, limit in SCENARIOS + MORE:
         record = run(list(OPENING), replies, TOOLS, limit)
         faults += check(record, replies[:limit], limit)
+        if faults:
+            break
     return faults
 
 
