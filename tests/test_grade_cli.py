@@ -145,6 +145,10 @@ def test_a_seed_comes_from_a_file_or_the_environment(shell, tmp_path, lab, monke
     monkeypatch.setenv("ZOOLAB_SEED", "the-seed")
     assert "1 of them graded before" in shell(*asked).out
     assert "graded before" not in shell(*asked, "--seed", "another").out
+    monkeypatch.delenv("ZOOLAB_SEED")
+    ran = shell(*asked)  # forgotten: another seed would change grades that students know
+    assert (ran.code, ran.out) == (2, "")
+    assert "has grades and no seed: it was given" in ran.err
     assert not (report / "seed").exists()
     file.write_text("\n")
     ran = shell(*asked, "--seed-file", file)

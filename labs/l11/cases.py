@@ -12,7 +12,7 @@ from zoolab.grading import Callback, Lab, Student, Wrong, case
 from zoolab.schema.checker import SchemaChecker
 from zoolab.toolbox.devops import DevOps, devops_tools
 
-LAB = Lab("l11", "Capstone: an assistant for a company", functions=("TOOLS", "assistant"))
+LAB = Lab("l11", "Capstone: an assistant", functions=("TOOLS", "assistant"))
 
 Message = dict[str, Any]
 

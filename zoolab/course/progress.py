@@ -24,7 +24,6 @@ _EXERCISE = re.compile(r"^\*\*(\d)\.", re.MULTILINE)
 #: How a line begins that the check of an exercise prints.
 _VERDICT = re.compile(r"^['\"]?(right|not yet)\b", re.MULTILINE)
 _TASKS, _END = "\n## Your turn", "\n## What to keep"
-_HEADINGS = ("Exercises", "Labs, by their public cases")
 _STORED = "This counts what the notebooks show as they are saved. Nothing is stored anywhere else."
 
 
@@ -55,7 +54,7 @@ class Progress:
 
     def __str__(self) -> str:
         lines = [f"{self.summary}, in {self.folder}", _STORED]
-        for heading, parts in zip(_HEADINGS, (self.notebooks, self.labs), strict=True):
+        for heading, parts in (("Exercises", self.notebooks), ("Labs, by their public cases", self.labs)):
             lines += ["", heading]
             lines += [f"{p.right:>4} of {p.of:<3} {p.name:<26} {p.next}" for p in parts]
         return "\n".join(visible(line).rstrip() for line in lines)

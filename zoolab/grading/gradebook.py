@@ -145,8 +145,15 @@ class Store:
                 yield kept
 
     def seed(self) -> str:
-        """The random seed of this folder, which is drawn at the first call and which only its owner reads."""
-        return _secret(self.folder / "seed")
+        """The random seed of this folder, which is drawn at the first call and which only its owner reads.
+
+        Raises `InvalidInput` if its grades had a seed that was given: another one would change them.
+        """
+        path = self.folder / "seed"
+        if not path.is_file() and any((self.folder / "results").glob("*.json")):
+            advice = "give it as you did before, for example with --seed-file, or choose another folder"
+            raise InvalidInput(f"{self.folder} has grades and no seed: it was given", advice=advice)
+        return _secret(path)
 
     @contextmanager
     def locked(self) -> Generator[None]:

@@ -238,7 +238,6 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
 #: What a model object knows to be rejected: the name of a setting and its value as JSON, or "" if the
 #: value does not matter, with the endpoint's words.
 Rejections = dict[tuple[str, str], str]
-_STATUSES = (400, 422)
 _LONGEST_MESSAGE = 2_000
 _CODES = {"unsupported_parameter": True, "unsupported_value": False}
 _IN_WORDS = re.compile(
@@ -257,7 +256,7 @@ def rejection_of(status: int, answer: object) -> tuple[str, str, bool] | None:
     said = str(error.get("message") or "")[:_LONGEST_MESSAGE]
     found = _IN_WORDS.search(said)
     param, code = error.get("param"), error.get("code")
-    if status not in _STATUSES:
+    if status not in (400, 422):
         return None
     if isinstance(param, str) and isinstance(code, str) and code in _CODES:
         return param, said, _CODES[code]

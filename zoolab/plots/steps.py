@@ -209,7 +209,6 @@ _MOST_ARROWS = 18
 _ROOM = 20
 _HEAD = {"boxstyle": "round,pad=0.35", "facecolor": PALE, "edgecolor": GREY, "linewidth": 0.8}
 _LABEL = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
-_ARROW = ["seq", "source", "target", "text", "status"]
 _MARKS = {"error": ("✗ ", RED), "repaired": ("✎ ", ORANGE)}
 
 
@@ -236,7 +235,7 @@ class SequenceDisplay(Display):
 
         steps = enumerate(check_trace(trace).steps)
         arrows = [arrow for seq, step in steps for arrow in _arrows(seq, step)]
-        return cls(pd.DataFrame(arrows, columns=_ARROW)).plot(ax)
+        return cls(pd.DataFrame(arrows, columns=["seq", "source", "target", "text", "status"])).plot(ax)
 
     @property
     def alt(self) -> str:

@@ -41,7 +41,6 @@ _LAST = re.compile(
     re.DOTALL,
 )
 
-_TITLE = "zoolab watches"
 #: Seconds after which a browser that waits is told that nothing is new.
 _QUIET = 15.0
 #: Steps on a page. It is for watching; `Trace.to_html` makes a page of one conversation.
@@ -113,7 +112,7 @@ class LivePages:
             self._changed.wait_for(lambda: not self._open, timeout=2)
 
     def _grow(self) -> Generator[bytes, None, None]:
-        before, after = growing_page(_TITLE)
+        before, after = growing_page("zoolab watches")
         shown: dict[int, int] = {}
         seen = -1
         with self._changed:

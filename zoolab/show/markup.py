@@ -26,7 +26,6 @@ _LISTS = "ol ul li dl dt dd table caption thead tbody tr th td"
 _ELEMENTS = frozenset(" ".join((_STRUCTURE, _TEXTS, _LISTS)).split())
 _NAMES = "class lang charset name content scope value tabindex role aria-label aria-hidden data-label"
 _ATTRIBUTES = frozenset(_NAMES.split())
-_VOID = frozenset(["meta"])
 
 # A page shows no control characters, and a NUL not even as a box: each gets its picture, ␀ to ␡.
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | {127: 0x2421}
@@ -61,7 +60,7 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
             raise InvalidInput(f"{attribute!r} is not an allowed HTML attribute", expected=expected)
         if value is not None:
             opening += f' {attribute}="{escape(visible(str(value)))}"'
-    closing = "" if name in _VOID else f"</{name}>"
+    closing = "" if name == "meta" else f"</{name}>"
     return Html(f"<{opening}>{join(*children)}{closing}")
 
 

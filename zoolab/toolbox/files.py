@@ -127,7 +127,7 @@ class Files:
     def get_outline(
         self, path: Annotated[str, "File path relative to the project root, for example src/main.py."]
     ) -> dict[str, Any]:
-        """List the classes and functions of a Python file, or the headings of a Markdown file, with lines.
+        """List the classes and functions of a Python file, with the lines where they begin.
 
         Use this to find a place in a long file.
         """
