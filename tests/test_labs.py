@@ -156,7 +156,7 @@ def test_a_wrong_answer_is_python_and_says_why_it_is_wrong(lab: str, answer: Wro
     assert answer.fails <= {case.name for case in load_lab(lab).cases}
 
 
-@pytest.mark.parametrize("lab", ["l4", "l7", "l9", "l10", "l8", "l11"])
+@each_lab
 def test_a_case_finds_something_alone_or_says_why_it_stays(lab: str):
     """That `fails_only` is true is tested above."""
     only = [wrong.fails for wrong in wrong_answers(lab).values() if wrong.only]
