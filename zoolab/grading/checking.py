@@ -171,8 +171,8 @@ def _states(path: Path, asked: Sequence[str]) -> Iterator[str]:
     for number, names in unsaved.items():
         told = ", ".join(f"`{name}`" for name in names if name in asked or not set(asked) & set(names))
         yield (
-            f"NOT SAVED: {told}, as run in [{number}], is not in {path.name}. Save the notebook, or mend"
-            " the cell with an error, and run this cell again: what is saved is checked and will be handed in."
+            f"NOT SAVED: {told}, as run in [{number}], is not in {path.name}. Save the notebook, or"
+            " mend the cell with an error, and run this cell again: what is saved is checked, and handed in."
         )
     states = {
         "not run as it is saved: it is new, or was edited since": [each for each in saved if each not in ran],
