@@ -146,8 +146,7 @@ class Day:
         services = {self.calls[letter][1]["service"]: answer for letter, answer in self.answers.items()}
         if not any(name in text for name in self.world.services):
             text = str(self.replies[len(self.requests) - 1])  # a question without a name is about this reply
-        named = [name for name in self.world.services if name in text]
-        answer = next((services[name] for name in named if name in services), "yes")
+        answer = next((said for name, said in services.items() if name in text), "yes")
         return (answer.pop(0) if answer else "no") if isinstance(answer, list) else answer
 
     def model(self, messages: list[Message], tools: Any) -> Message:
@@ -521,6 +520,7 @@ def requests_are_whole(student: Student, chance: Random) -> None:
     lines = [" How is it?\n", "And the other one?"]
     student.stop()
     allowed = "R" if _restarts(student, chance) else ""
+    student.stop()
     if _serves(student, chance):
         day = Day(chance, "LFR S . s .", [*lines], talks=True)
         _play(student, day, f"LF{allowed}Ss", "_ _ _")
