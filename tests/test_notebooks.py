@@ -1,4 +1,7 @@
-"""Every notebook is fresh, has no outputs, and runs: in this process, and in a kernel of its own."""
+"""Every notebook is fresh, has no outputs, and runs in a kernel.
+
+`test_course.py` runs all of them once more in a process without a network, a key or a home.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
-import matplotlib as mpl
 import nbformat
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 from nbclient import NotebookClient
-from traitlets.config import Config
 
 from tools import notebooks
 from tools.building import cells_of
@@ -38,35 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-def code_cells(source: Path) -> list[Any]:
-    return [cell for cell in jupytext.read(source).cells if cell.cell_type == "code"]
-
-
 def is_meant_to_raise(cell: Any) -> bool:
     return "raises-exception" in cell.metadata.get("tags", [])
-
-
-class Shell(InteractiveShell):
-    """IPython's shell without a screen: `%matplotlib` has no event loop to start."""
-
-    def enable_gui(self, gui: str | None = None) -> None: ...
-
-
-def run_in_process(source: Path) -> Any:
-    """Run the cells in one IPython shell without a kernel; what the last one gave."""
-    Shell.clear_instance()
-    shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
-    try:
-        for cell in code_cells(source):
-            done = shell.run_cell(cell.source, store_history=True)
-            if done.success and is_meant_to_raise(cell):
-                pytest.fail(f"this cell was meant to raise:\n{cell.source}")
-            if not done.success and not is_meant_to_raise(cell):
-                raise done.error_before_exec or done.error_in_exec
-        return done.result
-    finally:
-        shell.reset()
-        Shell.clear_instance()
 
 
 def run_in_kernel(path: Path) -> nbformat.NotebookNode:
@@ -104,12 +77,6 @@ def test_committed_without_outputs(path: Path):
 
 
 @each_notebook
-def test_runs_in_this_process(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(mpl.rcParams, "backend", "agg")
-    run_in_process(folder / source.name)
-
-
-@each_notebook
 def test_runs_in_a_kernel_and_no_exercise_is_right_as_it_is_given(source: Path, folder: Path, tmp_path: Path):
     ran = tmp_path / "ran" / source.with_suffix(".ipynb").name
     ran.parent.mkdir()
@@ -132,18 +99,14 @@ RAISING = '# %%\nvalue = 1\n\n# %% tags=["raises-exception"]\nassert value == 2\
     ],
     ids=["raises as tagged", "tagged and does not raise", "raises untagged", "awaits", "shows"],
 )
-@pytest.mark.parametrize("where", ["process", "kernel"])
-def test_both_ways_of_running_agree(tmp_path: Path, text: str, runs: bool, where: str):
-    source = tmp_path / "01-x.py"
-    source.write_text(text, encoding="utf-8")
+def test_a_cell_raises_as_its_tag_says(tmp_path: Path, text: str, runs: bool):
+    (tmp_path / "01-x.py").write_text(text, encoding="utf-8")
     [built] = notebooks.build(tmp_path)
-    run = run_in_process if where == "process" else run_in_kernel
-    path = source if where == "process" else built
     if runs:
-        run(path)
+        run_in_kernel(built)
     else:
         with pytest.raises(BaseException, match=r"meant to raise|no_such_module"):
-            run(path)
+            run_in_kernel(built)
 
 
 def test_building_twice_writes_once(tmp_path: Path):
