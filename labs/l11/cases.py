@@ -424,6 +424,7 @@ def rounds_are_limited(student: Student, chance: Random) -> None:
     and the next round has six again."""
     first, sixth = ("SS", "SRU") if _several(student, chance) else ("S", "R")
     script, lines, before = f"{first} {'S ' * 4}{sixth} ", ["Go.", "Go on."], len(first) + 4
+    _play(student, Day(chance, script, lines[:1]), "S" * before, "_ limit")
     if _serves(student, chance):
         script = f". {script}{'S ' * 6}{'S ' * 5}."
         day = Day(chance, script, ["Hello.", *lines, "And on."], talks=True)
@@ -433,8 +434,6 @@ def rounds_are_limited(student: Student, chance: Random) -> None:
         _expect_outcomes(day, trace, *["_"] * before, *late, *["_"] * 5, "limit", *["_"] * 5)
         if "limit" in day.said[4].lower():
             raise Wrong("the user was told of a limit, but the sixth reply had no calls")
-    else:
-        _play(student, Day(chance, script, lines[:1]), "S" * before, "_ limit")
 
 
 @case(
