@@ -148,7 +148,7 @@ def test_a_seed_comes_from_a_file_or_the_environment(shell, tmp_path, lab, monke
     monkeypatch.delenv("ZOOLAB_SEED")
     ran = shell(*asked)  # forgotten: another seed would change grades that students know
     assert (ran.code, ran.out) == (2, "")
-    assert "has grades and no seed: it was given" in ran.err
+    assert "does not have the seed of its grades; give it as you did before" in ran.err
     assert not (report / "seed").exists()
     file.write_text("\n")
     ran = shell(*asked, "--seed-file", file)

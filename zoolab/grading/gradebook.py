@@ -152,7 +152,7 @@ class Store:
         path = self.folder / "seed"
         if not path.is_file() and any((self.folder / "results").glob("*.json")):
             advice = "give it as you did before, for example with --seed-file, or choose another folder"
-            raise InvalidInput(f"{self.folder} has grades and no seed: it was given", advice=advice)
+            raise InvalidInput(f"{self.folder} does not have the seed of its grades", advice=advice)
         return _secret(path)
 
     @contextmanager
