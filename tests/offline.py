@@ -14,8 +14,11 @@ import time
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
-from test_notebooks import run_in_process
+import jupytext
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 #: An address that is kept for documentation: nobody answers there, but only without a route is that an error.
 NOWHERE = ("192.0.2.1", 80)
@@ -48,6 +51,32 @@ def extra_modules() -> list[str]:
     readers = named["always"].union(*(named[group] for group in ("course", "notebook", "mcp")))
     extra = set().union(*named.values()) - readers
     return [module for module, owners in packages_distributions().items() if set(owners) <= extra]
+
+
+class Shell(InteractiveShell):
+    """IPython's shell without a screen: `%matplotlib` has no event loop to start."""
+
+    def enable_gui(self, gui: str | None = None) -> None: ...
+
+
+def run_in_process(source: Path) -> Any:
+    """Run the cells in one IPython shell without a kernel; what the last one gave."""
+    Shell.clear_instance()
+    shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
+    try:
+        for cell in jupytext.read(source).cells:
+            if cell.cell_type != "code":
+                continue
+            done = shell.run_cell(cell.source, store_history=True)
+            meant_to_raise = "raises-exception" in cell.metadata.get("tags", [])
+            if done.success and meant_to_raise:
+                sys.exit(f"this cell was meant to raise:\n{cell.source}")
+            if not done.success and not meant_to_raise:
+                raise done.error_before_exec or done.error_in_exec
+        return done.result
+    finally:
+        shell.reset()
+        Shell.clear_instance()
 
 
 def seconds_for(notebook: Path) -> float:
