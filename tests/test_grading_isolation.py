@@ -245,17 +245,19 @@ def f(ask):
     assert numbers == [1]
 
 
-def test_arguments_come_back_as_they_are_after_the_call(strongest):
+def test_arguments_come_back_as_they_are_after_the_call_and_values_marked_if_asked(strongest):
+    marked = "<a value of type set, which JSON cannot express>"
+
     @case(points=1, hint="")
     def calls(student: Student, _chance: Random) -> None:
         """Calls with values that are changed."""
-        answer = student.call("f", [1], {"a": 1}, args_after=True)
-        assert answer.args == [
-            [1, "<a value of type set, which JSON cannot express>"],
-            {"a": 1, "<int 5>": 6},
-        ]
+        answer = student.call("f", [1], {"a": 1}, args_after=True, marked=True)
+        assert answer.value == {"found": marked}
+        assert answer.args == [[1, marked], {"a": 1, "<int 5>": 6}]
+        with pytest.raises(Wrong, match=marked[1:-1]):
+            student.call("f", [1], {})
 
-    cell = "def f(x, y):\n    x.append({3})\n    y[5] = 6"
+    cell = "def f(x, y):\n    x.append({3})\n    y[5] = 6\n    return {'found': {3}}"
     assert grade_cells(replace(LAB, cases=(calls,)), [cell], strongest).points == 1
 
 

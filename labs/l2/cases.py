@@ -157,12 +157,17 @@ def _budgets(units: list[Unit], sizes: Sizes, every: int = 3) -> list[int]:
     return sorted(cut for cut in cuts if cut < sizes.total(messages))
 
 
-def _kept_alike(student: Student, plain: list[Unit], odd: list[Unit], every: int = 2) -> None:
+def _kept_alike(
+    student: Student, plain: list[Unit], odd: list[Unit], every: int = 2, free: list[Message] | None = None
+) -> None:
     """Of two conversations that differ in something that does not matter, the same messages are kept.
+
+    The messages that are `free` in `plain` take no tokens: whether they are counted does not matter here.
 
     What else is wrong with the student's code is wrong with both, and the business of other cases.
     """
-    one, other, sizes = _flat(plain), _flat(odd), Sizes()
+    one, other = _flat(plain), _flat(odd)
+    sizes = Sizes(known={canonical(message): 0 for message in free or []})
     alike = Sizes(known={canonical(b): sizes.of(a) for a, b in zip(one, other, strict=True)})
     pairs = {canonical(a): canonical(b) for a, b in zip(one, other, strict=True)}
     _keeps_some(student, plain)
@@ -336,18 +341,19 @@ def ids_repeat(student: Student, chance: Random) -> None:
 def text_beside_calls(student: Student, chance: Random) -> None:
     """A reply with text and calls is a reply with calls; one whose `tool_calls` is null or [] is not."""
     plain: list[Unit] = [[_says(chance, "system")]]
-    odd = list(plain)
+    odd, free = list(plain), []
     either: list[Any] = [None, []]
     for nothing in either:
         calls, answer = _calls(chance, [_id(chance), _id(chance)]), _says(chance, "assistant")
         question = [_says(chance, "user")]
+        free.append(calls[0])
         plain += [question, calls, [answer]]
         odd += [
             question,
             [{**calls[0], "content": _text(chance)}, *calls[1:]],
             [{**answer, "tool_calls": nothing}],
         ]
-    _kept_alike(student, plain, odd, every=1)
+    _kept_alike(student, plain, odd, every=1, free=free)
 
 
 @case(points=1, hint="What must stay, stays, even over the budget; nothing else does.")
@@ -444,7 +450,7 @@ def messages_of_every_kind(student: Student, chance: Random) -> None:
             {"content": content, "name": "ada"},
         ]
         odd += [[{**message, **kind}] for message, kind in zip(said, kinds, strict=True)] + [silent]
-        _kept_alike(student, plain, odd, every=1)
+        _kept_alike(student, plain, odd, every=1, free=[calls[0], *([] if content else said[1:])])
 
 
 @case(points=1, hint="Read rules 1 to 3 again and play small conversations by hand: each rule, at its edges.")

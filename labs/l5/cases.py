@@ -33,8 +33,9 @@ _PLACE = {
 class Bench:
     """A tool in a registry, arguments that it takes, and the student's `validate` to try them on."""
 
-    def __init__(self, student: Student, chance: Random, about: str = "") -> None:
+    def __init__(self, student: Student, chance: Random, about: str = "", marked: bool = True) -> None:
         self.student, self.chance, self.about = student, chance, about
+        self.marked = marked  # what JSON cannot express costs one case for each code, not all
         self.names = dict(zip(_ROLES, chance.sample(_NAMES, len(_ROLES)), strict=True))
         number = chance.randrange(10**6)  # another case has tools of other names
         self.tool, *others = (f"{verb}_{number}" for verb in chance.sample(_VERBS, 3))
@@ -111,7 +112,8 @@ class Bench:
                 seen.append(shown)
             names[name] = name + "_x" * seen.index(shown)
             registry[names[name]] = shown
-        return _pairs(self.student.call("validate", self.call(names.get(tool, tool), raw), registry).value)
+        call = self.call(names.get(tool, tool), raw)
+        return _pairs(self.student.call("validate", call, registry, marked=self.marked).value)
 
     def no_json(self, what: str, *texts: str) -> None:
         """A right call runs, and each of these texts is as little JSON as one that is plainly none."""
@@ -181,7 +183,7 @@ def lets_right_calls_run(student: Student, chance: Random) -> None:
 def knows_the_tools(student: Student, chance: Random) -> None:
     """A name that is not in the registry, letter by letter, gives `unknown_tool` at "" and nothing else,
     whatever the arguments are."""
-    bench = Bench(student, chance)
+    bench = Bench(student, chance, marked=False)
     bench.bad("a call with nothing wrong", bench.right)
     wide = chr(ord(bench.tool[0]) + 0xFEE0) + bench.tool[1:]  # the same letter, as wide as a Chinese one
     alike = bench.tool.replace("_", "-"), f"functions.{bench.tool}", wide
@@ -193,7 +195,7 @@ def knows_the_tools(student: Student, chance: Random) -> None:
 @case(1, "json.loads raises ValueError. Report it; do not go on with {}.", public=True)
 def reads_json(student: Student, chance: Random) -> None:
     """Text that is not JSON gives `invalid_json` at "" and nothing else; blank text stands for `{}`."""
-    bench = Bench(student, chance)
+    bench = Bench(student, chance, marked=False)
     whole = bench.raw(bench.right)
     bench.bad("a call with nothing wrong", bench.right)
     fences = f"```json\n{whole}\n```", f"`{whole}`", f"<tool_call>{whole}</tool_call>"
@@ -273,7 +275,7 @@ def runs_nothing(student: Student, chance: Random) -> None:
 def misses_required(student: Student, chance: Random) -> None:
     """A required argument that is missing gives `invalid_arguments` at the pointer it would have; one that
     is there as null is not missing but of the wrong type: the same code, the same pointer."""
-    bench = Bench(student, chance, about="codes")
+    bench = Bench(student, chance, about="codes", marked=False)
     bench.bad("an optional argument is missing", bench.without("ratio"))
     for role in ("text", "whole", "place"):
         bench.bad("a required argument is missing", bench.without(role), f"/{role}")
@@ -603,7 +605,7 @@ def changes_nothing(student: Student, chance: Random) -> None:
     raws = [(tool, f" {bench.raw(arguments)}\n") for tool, arguments in calls]
     for tool, raw in (*raws, (bench.lenient, ""), ("nothing", " {}"), (bench.tool, " [")):
         call, registry = bench.call(tool, raw), bench.named(bench.registry)
-        answer = student.call("validate", call, registry, args_after=True)
+        answer = student.call("validate", call, registry, args_after=True, marked=True)
         if raw == raws[-1][1] and not _pairs(answer.value):
             raise Wrong("a right call was refused, or a wrong one let through")
         if answer.args != [call, registry]:
@@ -625,7 +627,7 @@ def whatever_the_call(student: Student, chance: Random) -> None:
             "type": "function",
             "function": {"name": name, "arguments": json.dumps(value)},
         }
-        found = _pairs(student.call("validate", call, {name: schema}).value)
+        found = _pairs(student.call("validate", call, {name: schema}, marked=True).value)
         if found != wanted:
             how = "more" if found > wanted else "less" if found < wanted else "something else"
             raise Wrong(f"of some schema and call, {how} was reported than is wrong")

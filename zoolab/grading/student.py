@@ -95,14 +95,15 @@ class Student:
     def __post_init__(self) -> None:
         self.left = max(WHOLE, self.seconds)
 
-    def call(self, function: str, *args: Any, args_after: bool = False) -> Answer:
+    def call(self, function: str, *args: Any, args_after: bool = False, marked: bool = False) -> Answer:
         """Call a function of the submission; a `Callback` anywhere in the arguments can be called by it.
 
-        With `args_after`, the answer has the arguments as they are after the call.
+        With `args_after`, the answer has the arguments as they are after the call. What JSON cannot express
+        is Wrong in what comes back; with `marked`, a text stands in its place.
         """
         callbacks: list[Callback] = []
-        given = _outgoing(args, callbacks)
-        asked = {"function": function, "args": given, "asks": bool(callbacks), "args_after": args_after}
+        asked = {"function": function, "args": _outgoing(args, callbacks), "asks": bool(callbacks)}
+        asked |= {"args_after": args_after, "marked": marked}
         reply = self._exchange({"do": "call", **asked}, callbacks, function)
         after = reply.get("args") if args_after else []
         if not isinstance(after, list):

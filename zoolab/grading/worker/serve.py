@@ -89,16 +89,16 @@ class Writer:
             return {self._key(key): self.plain(item, depth + 1) for key, item in dict.items(value)}
         return self.plain(_as_pythons_own(value), depth + 1)
 
-    def after_the_call(self, value: Any, depth: int = 0) -> Any:
-        """An argument as it is after the call: what cannot be JSON is marked, a function becomes None."""
+    def marked(self, value: Any, depth: int = 0) -> Any:
+        """A value of a call: what cannot be JSON is marked, and a function becomes None."""
         self.values += 1
         if depth > MAX_DEPTH or self.values > MAX_VALUES:
             return "<more>"
         kind = type(value)
         if kind is list:
-            return [self.after_the_call(item, depth + 1) for item in value]
+            return [self.marked(item, depth + 1) for item in value]
         if kind is dict:
-            return {_shown(key): self.after_the_call(item, depth + 1) for key, item in value.items()}
+            return {_shown(key): self.marked(item, depth + 1) for key, item in value.items()}
         if kind not in SIMPLE and callable(value):
             return None
         try:
@@ -238,14 +238,13 @@ def _called(message: Message, notebook: Notebook, ask: Ask) -> Message:
     function = notebook.names.get(message["function"])
     if function is None:
         return {"missing": True}
-    args = message["args"]
-    if message["asks"]:
-        args = _arguments(args, ask, message["call"])
+    args = _arguments(message["args"], ask, message["call"]) if message["asks"] else message["args"]
     try:
         value = function(*args)
+        value = Writer().marked(value) if message["marked"] else value
     except BaseException as error:
         return {"raised": _described(error)}
-    return _fit(value, **({"args": Writer().after_the_call(args)} if message["args_after"] else {}))
+    return _fit(value, **({"args": Writer().marked(args)} if message["args_after"] else {}))
 
 
 def _fit(value: Any, **more: Any) -> Message:
