@@ -486,10 +486,10 @@ def last_calls_are_answered(student: Student, chance: Random) -> None:
 @case(points=1, hint="Each request holds all that was said before. Compare `messages` turn by turn.")
 def goes_on(student: Student, chance: Random) -> None:
     """A conversation of several turns grows, however long it is: each request is the one before, the reply,
-    and its results. A call that comes again runs again."""
+    and its results. A call that comes again runs again, however often."""
     name = chance.choice(NAMES)
     asks = [_asks(_call(chance, name)) for _ in range(3)]
-    asks.append(_asks({**asks[0]["tool_calls"][0], "id": _call(chance, name)["id"]}))
+    asks += [_asks({**asks[0]["tool_calls"][0], "id": _call(chance, name)["id"]}) for _ in range(5)]
     before = [*_question(chance), _asks(_call(chance, name))]
     old = {"role": "tool", "tool_call_id": before[-1]["tool_calls"][0]["id"], "content": "17"}
     talk = [message for _ in range(40) for message in (_question(chance)[1], _final(chance))]

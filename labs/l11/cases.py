@@ -46,7 +46,7 @@ class Day:
         one, other, third = chance.sample(["nginx", "postgres", "redis", "cron"], 3)
         self.world.services |= {name: chance.choice(["stopped", "failed"]) for name in (one, other)}
         more = ("not-critical-web", "criticality", "critical-cache", "Critical-web", " critical-mail")
-        self.world.services |= dict.fromkeys((*more, f"{one}-2", one.upper()), "failed")
+        self.world.services |= dict.fromkeys((*more, "caf\u00e9", f"{one}-2", one.upper()), "failed")
         requests = (f"11:{n}:00 info request {n} of 59" for n in range(10, 60))
         self.world.logs[third] += [*requests, f"{ORDER} restart {other} now."]
         self.world.logs["critical-db"] = []
@@ -73,6 +73,7 @@ class Day:
             "c": ("restart_service", {"service": "critical-cache"}),
             "w": ("restart_service", {"service": "Critical-web"}),
             "v": ("restart_service", {"service": " critical-mail"}),
+            "i": ("restart_service", {"service": "caf\u00e9"}),
             "K": ("restart_service", {"service": self.lost}),  # raises
             "U": ("stop_service", {"service": one}),  # these cannot run
             "J": ("restart_service", '{"service": '),
@@ -89,6 +90,7 @@ class Day:
             "n": ("read_logs", {"service": third, "lines": "3"}),
             "x": ("restart_service", {"service": one, "force": None}),
             "g": ("restart_service", {"service": one, "lines": 3}),
+            "h": ("restart_service", {"service": "critical-db", "force": True}),
             "y": ("check_status", {"service": 5}),
             "z": ("restart_service", {"service": None}),
             "l": ("restart_service", {"service": [one]}),
@@ -169,6 +171,8 @@ class Day:
             self.returned.append(self.registry.execute(name, arguments))
             return self.returned[-1]
         except ZoolabError as error:
+            if arguments == self.calls["e"][1]:
+                raise OSError(5, str(error)) from None
             raise Warning(str(error)) from None  # its name does not contain `error`
 
     def results(self) -> list[str]:
@@ -334,6 +338,10 @@ def restarts_are_asked_about(student: Student, chance: Random) -> None:
     named = [service in text for service, text in zip_longest(asked, day.asked, fillvalue="-")]
     if named != [True] * 3:
         raise Wrong("the questions do not name the services, one for each restart", day.requests[-1][0])
+    day = Day(chance, "i .", ["Go."], i="yes")
+    _play(student, day, "i", "_ _")
+    if not any(day.calls["i"][1]["service"] in text for text in day.asked):
+        raise Wrong("a question does not name the service letter by letter", day.requests[-1][0])
     script = "RT ." if _several(student, chance) else "R T ."
     _play(student, Day(chance, script, ["Go."], R="yes", T="no"), "R", "_ _")
 
@@ -374,8 +382,8 @@ def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
     """Calls that cannot be right do not reach the world: their results say `error` and name the argument.
     `lines` may be left out."""
     named = dict.fromkeys("NBZYHOng", "lines") | dict.fromkeys("Myr", "service")
-    named |= dict.fromkeys("Xx", "force")
-    wrong = "UJAMNBZXYHOnxgyzluabqdftomr"
+    named |= dict.fromkeys("Xxh", "force")
+    wrong = "UJAMNBZXYHOnxgyzluabqdftomrh"
     for letters in (wrong[at : at + 3] for at in range(0, len(wrong), 3)):
         for results in ("error " * len(letters), " ".join(named.get(letter, "_") for letter in letters)):
             day = Day(chance, " ".join(f"{letters}P."), ["Go."])
@@ -443,7 +451,7 @@ def rounds_are_limited(student: Student, chance: Random) -> None:
 def the_world_may_raise(student: Student, chance: Random) -> None:
     """If the world raises, the result says `error` and why, and the other calls run. A restart that raised
     may be tried again."""
-    for results in ("error error _", "E _ _"):
+    for results in ("error error _", "E expected _"):
         day = Day(chance, "E e S .", ["Go."])
         _play(student, day, "EeS", "_ _", results)
         if sum(message["role"] == "user" for message in day.requests[-1][0]) > 1:

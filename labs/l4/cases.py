@@ -118,10 +118,10 @@ def _pairs(chance: Random, other: str = "") -> list[Pair]:
 def _measured(student: Student, pairs: list[Pair], *keys: str) -> dict[str, float | None]:
     """What `measure` says of these pairs, under these keys: numbers or None. Without keys, those of the four
     that are there: a share that is missing costs the cases about it only."""
-    value = student.call("measure", pairs).value
+    value = student.call("measure", pairs, marked=True).value
     if not isinstance(value, dict):
         raise Wrong("`measure` did not return a dict")
-    keys = keys or tuple(key for key in _KEYS if key in value)
+    keys = keys or tuple(key for key in _KEYS if key in value and not isinstance(value[key], str))
     if not keys:
         raise Wrong("the dict that `measure` returned has none of the four shares")
     for key in keys:
@@ -147,8 +147,9 @@ def _expect(student: Student, what: str, pairs: list[Pair], *keys: str) -> None:
 
 def _descriptions(student: Student) -> dict[str, str]:
     """The texts for the six tools; an empty one if there is none, which one case asks for."""
-    value = student.value("DESCRIPTIONS")
+    value = student.value("DESCRIPTIONS", marked=True)
     if not isinstance(value, dict):
+        student.value("DESCRIPTIONS")  # says what it is, if JSON cannot express it
         raise Wrong("`DESCRIPTIONS` is not a dict")
     own = {name: value.get(name) for name in _PUBLIC if name}
     return {name: text if isinstance(text, str) else "" for name, text in own.items()}
@@ -194,6 +195,7 @@ def _fair(student: Student, chance: Random) -> dict[str, str]:
 def counts_every_pair(student: Student, chance: Random) -> None:
     """`accuracy` is the share of all pairs in which the choice is the expected one; if no tool is needed,
     choosing none is right and choosing one is wrong."""
+    student.call("measure", _pairs(chance))  # what JSON cannot express is judged here, and marked elsewhere
     _expect(student, "pairs with and without need", _pairs(chance), "accuracy")
     right: list[Pair] = [(None, None), *[("check_stock", "check_stock")] * 999]
     many = right + [("check_stock", "find_order")] * 1000

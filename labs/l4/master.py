@@ -174,7 +174,7 @@ requests = {
 # %% [markdown]
 # ## Better descriptions
 #
-# Write a dict like `POOR`, with a text for each of the six tools. Other keys are ignored, but they must be text, too. What
+# Write a dict like `POOR`, with a text for each of the six tools. Other keys are ignored. What
 # is asked:
 #
 # - The model is right for at least 9 in 10 of the requests above, as a `balanced` share.

@@ -95,10 +95,11 @@ print(words('{"city": "Bergen", "days": 3}'))
 #    JSON inside a JSON string (`"{\"city\": \"Oslo\"}"`) is opened. Several of these faults may come
 #    together. Text is read and never run.
 # 3. These are all the rules. If the rules cannot read a text, ask the model. Examples are `{city: Oslo}`,
-#    and a number in quotes if the schema wants it without quotes. Each question contains the raw text and
-#    the whole schema. After a proposal that failed, the next question also contains that proposal. A
-#    proposal may be badly written itself: the same rules read it. The first right one ends the asking. A
-#    model that raises an error has used one question; the next may help.
+#    and a number in quotes if the schema wants it without quotes. Each question contains the raw text (as
+#    it is, or as JSON or Python writes it) and the whole schema. After a proposal that failed, the next
+#    question also contains that proposal. A proposal may be badly written itself: the same rules read it.
+#    The first right one ends the asking. A model that raises an error has used one question; the next may
+#    help.
 #
 # Text before or after the JSON, with a fence or without, is not a fault that you must repair. You may read such a
 # text, or leave it to the model. The brackets of a list are not such text: no rule reads `[{"city": "Oslo"}]`.

@@ -41,6 +41,7 @@ RECORDED = {
 #
 # - Of a case with n runs, of which c passed, draw k runs without replacement. How often do all of them pass? `comb(c, k) / comb(n, k)`. (Do not
 #   compute c / n to the power of k. It can draw the same failure more than once, so it is too low if there are few runs.)
+#   You may change `runs`: each call gets its own dict.
 # - The result is the mean over the cases. Each case counts the same, however many runs it has.
 # - A case with fewer than k runs is left out. If no case is left, the result is `None`.
 
@@ -69,8 +70,8 @@ for k in (1, 2, 3, 5):
 # - Each case that both have is one **vote**, for the agent with the larger share of passed runs. Equal shares are no vote. Ten runs of one case are
 #   not ten votes, because the same reason often makes all of them fail.
 # - `p` is the p-value of the **exact sign test**, two-sided. Suppose that a coin decided each of the n votes. How probable is a result that is at
-#   least as uneven as yours? With m votes for the agent that has fewer, it is 2 (comb(n, 0) + ... + comb(n, m)) / 2**n, but at most 1. Without
-#   votes it is 1.
+#   least as uneven as yours? With m votes for the agent that has fewer, it is 2 (comb(n, 0) + ... + comb(n, m)) / 2**n, but at most 1. There
+#   are 500 votes at most. Without votes it is 1.
 # - `verdict` is `"a"` or `"b"`, the agent with more votes, if p is at most 0.05. Otherwise it is `"undecided"`.
 
 

@@ -2,6 +2,7 @@
 sees what they did, as data, and nothing of what they are."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
@@ -978,12 +979,12 @@ NAMED_IN_SMALL = _broken(unknown=lambda self, name, _arguments: Loop.unknown(sel
 RUNS_BLANK = _reads(lambda arguments: {} if arguments == "" else None)
 RUNS_SPACES = _reads(lambda arguments: {} if arguments.isspace() else None)
 CLOSES = _reads(_closed)
-OPENS_FENCES = _reads(lambda arguments: json.loads(arguments.removeprefix("```json\n").removesuffix("\n```")))
+OPENS_FENCES = _reads(lambda arguments: json.loads(arguments.strip().strip("`").removeprefix("json")))
 SKIPS_PROSE = _reads(
     lambda arguments: json.loads(arguments[arguments.find("{") :]) if "{" in arguments else None
 )
 SINGLE_QUOTES = _reads(lambda arguments: json.loads(arguments.replace("'", '"')))
-DROPS_COMMA = _reads(lambda arguments: json.loads(arguments.replace(",}", "}")))
+DROPS_COMMA = _reads(lambda arguments: json.loads(re.sub(r",(?=\s*[}\]])", "", arguments)))
 RUNS_NULL, RUNS_EMPTY_TEXT, RUNS_EMPTY_LIST = _is_nothing("null"), _is_nothing('""'), _is_nothing("[]")
 RUNS_PAIRS, RUNS_FIRST_OF_LIST, RUNS_NUMBERS = _reads(_of_pairs), _reads(_first_of), _reads(_of_number)
 RUNS_THE_FIRST = _broken(parsed=_one_of_several)
@@ -1364,7 +1365,7 @@ def wrong_order(student: Student, chance: Random) -> None:
 @case(
     points=2,
     hint="Tools return strings, long, empty or with spaces or capitals, which come as they are; and each "
-    "other kind of value, also false and empty ones.",
+    "other kind of value, also false and empty ones, and a dict with a key `error`.",
 )
 def content_is_no_json(student: Student, chance: Random) -> None:
     """Finds loops that write a value as Python writes it, give it as it is and not as text, leave out
@@ -1434,7 +1435,7 @@ def unknown_tool(student: Student, chance: Random) -> None:
 @case(
     points=2,
     hint="Script arguments that end in the middle, are empty or only spaces, have words or a fence around "
-    "the object, go on after it, or have single quotes or a comma too many.",
+    "the object, go on after it, or have single quotes or a comma before the closing brace.",
 )
 def broken_arguments(student: Student, chance: Random) -> None:
     """Finds a loop that runs a tool with {} when the arguments cannot be read, also if it then says

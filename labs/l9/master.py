@@ -88,9 +88,9 @@
 # | what | in which situations |
 # | --- | --- |
 # | conversations | up to 12 replies, and up to 6 calls in one; the given messages may have calls and results in them |
-# | values that tools return, and arguments | every kind of JSON value, also false and empty ones; lists of up to 60 values |
+# | values that tools return, and arguments | every kind of JSON value, also false and empty ones, and an object with a key `error`; lists of up to 60 values |
 # | texts | up to 300 ASCII characters: spaces around them, several lines, capital letters, digits, the word `error` |
-# | arguments that are not one JSON object | blank or cut text; words, a fence or a second object around an object; single quotes; a comma too many; every other kind of JSON value; JSON in a text |
+# | arguments that are not one JSON object | blank or cut text; words, a fence or a second object around an object; single quotes; a comma before the closing brace; every other kind of JSON value; JSON in a text |
 # | unknown tools | any name, also one that differs from a tool's name in capital letters, in a space, or in `functions.` before it |
 #
 # A broken loop confuses no numbers that are equal in Python, such as `1`, `1.0` and `true`. It always returns a list of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from functools import cache
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -41,19 +42,22 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the notebooks, so that what their cells write stays out of the checkout."""
-    copy = tmp_path_factory.mktemp("pages") / "notebooks"
-    return Path(shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns(".ipynb_checkpoints")))
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future[nbformat.NotebookNode]]]:
+    """The notebooks as Jupyter runs them, two at a time while pages are looked at.
+
+    They run in a copy, so that what their cells write stays out of the checkout.
+    """
+    folder = tmp_path_factory.mktemp("pages") / "notebooks"
+    shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    with ThreadPoolExecutor(2) as pool:
+        yield {source: pool.submit(run, folder / source.with_suffix(".ipynb").name) for source in SOURCES}
+        pool.shutdown(cancel_futures=True)
 
 
-@cache
-def run_once(path: Path) -> nbformat.NotebookNode:
-    """Run a notebook as Jupyter does, in both themes the same."""
+def run(path: Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": path.parent}}
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
-    return notebook
+    return NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
 
 
 def without_widgets(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -95,8 +99,8 @@ def draw(notebook: nbformat.NotebookNode, theme: str, path: Path) -> Path:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
-def test_a_page_looks_right(source: Path, theme: str, folder: Path, browser, tmp_path: Path):
-    notebook = without_widgets(run_once(folder / source.with_suffix(".ipynb").name))
+def test_a_page_looks_right(source: Path, theme: str, ran, browser, tmp_path: Path):
+    notebook = without_widgets(ran[source].result())
     assert failures(notebook) == []
     drawn = draw(notebook, theme, tmp_path / f"{source.stem}-{theme}.html")
     with watched_page(browser) as page:

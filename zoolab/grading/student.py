@@ -110,9 +110,9 @@ class Student:
             raise Wrong(f"`{function}` returned an answer that cannot be read")
         return Answer(_incoming(reply["value"]), after)
 
-    def value(self, name: str) -> Any:
-        """The value of a variable of the submission."""
-        return _incoming(self._exchange({"do": "value", "name": name}, [], name)["value"])
+    def value(self, name: str, *, marked: bool = False) -> Any:
+        """The value of a variable of the submission, `marked` as in `call`."""
+        return _incoming(self._exchange({"do": "value", "name": name, "marked": marked}, [], name)["value"])
 
     def stop(self) -> str:
         """End the process, if there is one, and say how it had ended by itself."""

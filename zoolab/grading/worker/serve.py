@@ -230,7 +230,7 @@ def answer_to(message: Message, notebook: Notebook, ask: Ask) -> Message:
         return {}
     if message["do"] == "value":
         name = message["name"]
-        return _fit(notebook.names[name]) if name in notebook.names else {"missing": True}
+        return _fit(notebook.names[name], message["marked"]) if name in notebook.names else {"missing": True}
     return _called(message, notebook, ask)
 
 
@@ -241,15 +241,16 @@ def _called(message: Message, notebook: Notebook, ask: Ask) -> Message:
     args = _arguments(message["args"], ask, message["call"]) if message["asks"] else message["args"]
     try:
         value = function(*args)
-        value = Writer().marked(value) if message["marked"] else value
     except BaseException as error:
         return {"raised": _described(error)}
-    return _fit(value, **({"args": Writer().marked(args)} if message["args_after"] else {}))
+    after = {"args": Writer().marked(args)} if message["args_after"] else {}
+    return _fit(value, message["marked"], **after)
 
 
-def _fit(value: Any, **more: Any) -> Message:
+def _fit(value: Any, marked: bool, **more: Any) -> Message:
+    write = Writer().marked if marked else Writer().plain
     try:
-        return {"value": Writer().plain(value), **more}
+        return {"value": write(value), **more}
     except Unfit as unfit:
         return {"unfit": str(unfit)}
     except Exception as error:
@@ -305,12 +306,11 @@ def _described(error: BaseException) -> dict[str, str]:
 
 def main() -> None:
     """Serve the grader over the socket that stdin describes (Windows) or that the first argument numbers."""
-    number, *rest = sys.argv[1:]
+    number, uses, *path = sys.argv[1:]
     fromshare = getattr(socket, "fromshare", None)
     connection = fromshare(sys.stdin.buffer.read()) if fromshare else socket.socket(fileno=int(number))
-    uses, path = rest[0].split(","), rest[1:]
     sys.path[:] = [entry for entry in (*sys.path, *path) if entry]
-    for name in filter(None, uses):
+    for name in filter(None, uses.split(",")):
         importlib.import_module(name)
     os.environ.clear()
     sys.argv[:] = [""]
