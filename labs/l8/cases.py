@@ -120,6 +120,7 @@ class Agents:
 
 def _claims(student: Student, chance: Random, gain: float | None, worlds: int) -> list[Any]:
     """The verdicts about pairs of agents with this difference. Other cases judge what was spent."""
+    student.stop()  # who keeps the runs of other cases loses those cases only
     agents = [Agents(chance, 100, gain) for _ in range(worlds)]
     found = [each.evaluated(student, 200, strict=False) for each in agents]
     return [each.get("verdict") if isinstance(each, dict) else None for each in found]
