@@ -141,7 +141,7 @@ def _own(student: Student) -> dict[str, str]:
 
 def _call(name: str, chance: Random) -> Call:
     """A right call with all of its arguments."""
-    service = chance.choice(_SERVICES)
+    service = "nginx"  # not drawn: who lists the services in the schema fails the case about any text only
     if name == "check_disk_usage":
         return {"host": f"web{chance.randrange(9)}", "path": f"/{service}", "unit": _UNITS[0]}
     if name == "search_logs":
