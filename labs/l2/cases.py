@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -158,7 +159,7 @@ def _budgets(units: list[Unit], sizes: Sizes, every: int = 3) -> list[int]:
 
 
 def _kept_alike(
-    student: Student, plain: list[Unit], odd: list[Unit], every: int = 2, free: list[Message] | None = None
+    student: Student, plain: list[Unit], odd: list[Unit], every: int = 2, free: Sequence[Message] = ()
 ) -> None:
     """Of two conversations that differ in something that does not matter, the same messages are kept.
 
@@ -167,7 +168,7 @@ def _kept_alike(
     What else is wrong with the student's code is wrong with both, and the business of other cases.
     """
     one, other = _flat(plain), _flat(odd)
-    sizes = Sizes(known={canonical(message): 0 for message in free or []})
+    sizes = Sizes(known={canonical(message): 0 for message in free})
     alike = Sizes(known={canonical(b): sizes.of(a) for a, b in zip(one, other, strict=True)})
     pairs = {canonical(a): canonical(b) for a, b in zip(one, other, strict=True)}
     _keeps_some(student, plain)
