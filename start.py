@@ -309,7 +309,7 @@ def test(arguments: list[str]) -> int:
     """Run every check, then pytest, whose summary stays the last line.
 
     Tests run side by side, a file in one process, in the order of `tests/conftest.py`. Those in a browser
-    come last, one after the other: they look at what is on the screen after a moment.
+    come last, so that nothing but another browser works beside them.
     """
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
     say(f"pytest (FAILED before it: {', '.join(failed)})" if failed else "pytest")
@@ -319,7 +319,7 @@ def test(arguments: list[str]) -> int:
         return foreground("-m", "pytest", "--quick", *beside, *options) or int(bool(failed))
     first = twice("-m", "not browser", *beside, *options)
     say("pytest, in a browser")
-    return twice("-m", "browser", *options) or first or int(bool(failed))
+    return twice("-m", "browser", *beside, *options) or first or int(bool(failed))
 
 
 def twice(*options: str) -> int:

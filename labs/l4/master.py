@@ -174,8 +174,7 @@ requests = {
 # %% [markdown]
 # ## Better descriptions
 #
-# Write a dict like `POOR`, with a text for each of the six tools. Other keys are ignored. What
-# is asked:
+# Write a dict like `POOR`, with a text for each of the six tools. Other keys are ignored. What is asked:
 #
 # - The model is right for at least 9 in 10 of the requests above, as a `balanced` share.
 # - It is right for at least 8 in 10 of **other requests** that you do not see. They use words of the pages that are

@@ -43,13 +43,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future[nbformat.NotebookNode]]]:
-    """The notebooks as Jupyter runs them, two at a time while pages are looked at.
+    """The notebooks as Jupyter runs them, ahead of the pages that are looked at.
 
     They run in a copy, so that what their cells write stays out of the checkout.
     """
     folder = tmp_path_factory.mktemp("pages") / "notebooks"
     shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(1) as pool:
         yield {source: pool.submit(run, folder / source.with_suffix(".ipynb").name) for source in SOURCES}
         pool.shutdown(cancel_futures=True)
 

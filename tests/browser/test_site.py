@@ -17,9 +17,9 @@ import pytest
 from looking import AXE, RUN_AXE
 from playwright.sync_api import Browser, Page, expect
 
-from tools.site.staging import with_links_of_the_site
-
 PROJECT = Path(__file__).resolve().parents[2]
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,6 @@ def pages(site: Path) -> dict[Path, Source]:
     return {path: Source(path) for path in sorted(site.rglob("*.html"))}
 
 
-@pytest.mark.slow
 def test_links_and_anchors_lead_somewhere(site: Path, pages: dict[Path, Source]) -> None:
     dead = []
     for path, page in pages.items():
@@ -78,7 +77,6 @@ def test_links_and_anchors_lead_somewhere(site: Path, pages: dict[Path, Source])
     assert not dead
 
 
-@pytest.mark.slow
 def test_nothing_is_loaded_from_another_host(site: Path, pages: dict[Path, Source]) -> None:
     outside = {link for page in pages.values() for link in page.loaded if re.match(r"(https?:)?//", link)}
     styles = "".join(path.read_text("utf-8") for path in site.rglob("*.css"))
@@ -86,7 +84,6 @@ def test_nothing_is_loaded_from_another_host(site: Path, pages: dict[Path, Sourc
     assert not re.search(r"url\(['\"]?(https?:)?//|@import ['\"](https?:)?//", styles)
 
 
-@pytest.mark.slow
 def test_every_picture_has_a_text(pages: dict[Path, Source]) -> None:
     silent = [
         (path.name, each) for path, page in pages.items() for each in page.pictures if "alt" not in each
@@ -94,7 +91,6 @@ def test_every_picture_has_a_text(pages: dict[Path, Source]) -> None:
     assert not silent
 
 
-@pytest.mark.slow
 def test_the_site_has_every_notebook_lab_and_room(site: Path) -> None:
     notebooks = {path.stem for path in (PROJECT / "notebooks").glob("[0-9]*.py")}
     labs = {path.parent.name for path in (PROJECT / "labs").glob("*/master.py")}
@@ -121,7 +117,6 @@ def address(site: Path) -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.browser
 def test_the_inspector_is_stepped_on_the_site(address: str, page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -137,7 +132,6 @@ def test_the_inspector_is_stepped_on_the_site(address: str, page: Page) -> None:
     assert [url for url in asked if not url.startswith(ours)] == []
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_on_the_site(address: str, browser: Browser, scheme: str) -> None:
     found: list[str] = []
@@ -148,12 +142,3 @@ def test_axe_finds_nothing_serious_on_the_site(address: str, browser: Browser, s
             page.evaluate(AXE.read_text(encoding="utf-8"))
             found += [f"{name}: {each}" for each in page.locator("body").evaluate(RUN_AXE)]
     assert found == []
-
-
-def test_a_link_to_a_file_outside_the_site_becomes_text(tmp_path: Path) -> None:
-    (tmp_path / "labs" / "l3").mkdir(parents=True)
-    (tmp_path / "labs" / "l3" / "README.md").touch()
-    page = tmp_path / "index.md"
-    text = "[l3](labs/l3), [code](zoolab/loop.py), [web](https://example.org), [here](#start)"
-    wanted = "[l3](labs/l3/README.md), code, [web](https://example.org), [here](#start)"
-    assert with_links_of_the_site(text, page, tmp_path) == wanted

@@ -1,4 +1,6 @@
-"""The course in the browser does not compile what a notebook begins with: the site has the bytecode."""
+"""How the site is built: its links lead to pages, and the course in the browser compiles nothing that
+a notebook begins with.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from tools.site.bytecode import add_bytecode
+from tools.site.staging import with_links_of_the_site
 
 
 @pytest.mark.parametrize("archive", ["stdlib.zip", "one-1.0-py3-none-any.whl"])
@@ -45,3 +48,12 @@ def _rewrite(path: Path, changed: dict[str, str]) -> None:
     with ZipFile(path, "w") as file:
         for name, data in files.items():
             file.writestr(name, changed.get(name, data))
+
+
+def test_a_link_to_a_file_outside_the_site_becomes_text(tmp_path: Path) -> None:
+    (tmp_path / "labs" / "l3").mkdir(parents=True)
+    (tmp_path / "labs" / "l3" / "README.md").touch()
+    page = tmp_path / "index.md"
+    text = "[l3](labs/l3), [code](zoolab/loop.py), [web](https://example.org), [here](#start)"
+    wanted = "[l3](labs/l3/README.md), code, [web](https://example.org), [here](#start)"
+    assert with_links_of_the_site(text, page, tmp_path) == wanted
