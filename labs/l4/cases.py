@@ -240,6 +240,10 @@ def counts_both_mistakes(student: Student, chance: Random) -> None:
     """`needless` is the share of calls among the pairs that need no tool, `missed` the share of none among
     the pairs that need one."""
     _expect(student, "pairs with and without need", _pairs(chance), "needless", "missed")
+    a, b, c = chance.sample(list(_PUBLIC)[:6], 3)
+    each: list[Pair] = [(a, None), (b, None), (c, None), (a, a)]
+    each += [(None, a), (None, b), (None, c), (None, None)]
+    _expect(student, "each tool missed once, and called once without need", each, "needless", "missed")
 
 
 @case(1, "Compare names as they are, and average over what was expected, not over what was chosen.")
@@ -292,7 +296,7 @@ def knows_no_share_of_nothing(student: Student, chance: Random) -> None:
     `missed` if none does. A share of 0 is 0."""
     pairs = _pairs(chance)
     needing = _measured(student, [pair for pair in pairs if pair[0]], *_KEYS)
-    idle = _measured(student, [(None, None)] * 3, "needless", "missed")
+    idle = _measured(student, [(None, None)], "needless", "missed")
     if needing["needless"] is not None or idle["missed"] is not None:
         raise Wrong("a share of no pairs is not None")
     if None in (needing["accuracy"], needing["balanced"], needing["missed"]) or idle["needless"] != 0:

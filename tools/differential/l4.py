@@ -7,7 +7,7 @@ from typing import Any
 
 from zoolab.grading import Student, Wrong
 
-NAMES = ("find_order", "track_parcel", "None", "", "FIND_ORDER", "find_order ", None, None)
+NAMES = ("find_order", "track_parcel", "None", "FIND_ORDER", "find_order ", None, None)
 
 
 def draw(chance: Random) -> list[list[str | None]]:
