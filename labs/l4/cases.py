@@ -200,6 +200,8 @@ def counts_every_pair(student: Student, chance: Random) -> None:
     right: list[Pair] = [(None, None), *[("check_stock", "check_stock")] * 999]
     many = right + [("check_stock", "find_order")] * 1000
     _expect(student, "two thousand pairs", many, "accuracy")
+    few: list[Pair] = [*right[:3], ("check_stock", "find_order")]
+    _expect(student, "the same pairs in other numbers", few, "accuracy")
 
 
 @case(1, "Return the quotient as it is; round only what you print.")
@@ -210,12 +212,14 @@ def rounds_nothing(student: Student, chance: Random) -> None:
     pairs: list[Pair] = [(often, often)] * 13 + [(rare, rare)] * 2 + [(rare, None)] * 3 + [(rare, often)] * 2
     pairs += [(rarest, rarest)] + [(rarest, None)] * 4 + [(rarest, rare)] * 6
     pairs += [(None, None)] * 4 + [(None, often)] * 9  # 44 pairs, of which 13 need none: no share is short
-    found = _measured(student, pairs)
-    if found == _measured(student, _pairs(chance)):
+    usual = _pairs(chance)
+    found, other = _measured(student, pairs), _measured(student, usual)
+    if found == other:
         raise Wrong("other pairs have the same shares")
     for key, share in found.items():
         if share is None or share == round(share, 8):
             raise Wrong(f"`{key}` of 44 pairs has eight digits or fewer")
+    _expect(student, "44 pairs", pairs, *(key for key in found if _is(other.get(key), _shares(usual)[key])))
 
 
 @case(2, "First the share for each expected value, None among them; then the mean of these shares.")
@@ -233,6 +237,8 @@ def weighs_tools_equally(student: Student, chance: Random) -> None:
     shops = [f"{name}_{shop}" for name in (often, once, never) for shop in ("a", "b", "c", "d")]
     pairs = [*[(name, name) for name in shops], *[(name, None) for name in shops[::2]], (None, None)]
     _expect(student, "twelve tools and none", pairs, "balanced")
+    _expect(student, "tools only", [(often, often), (once, often)], "balanced")
+    _expect(student, "none is needed, ever", [(None, None), (None, often)], "balanced")
 
 
 @case(2, "Each of the two has its own denominator.", public=True)
@@ -276,17 +282,18 @@ def survives_invented_tools(student: Student, chance: Random) -> None:
         named = _measured(student, [(name, None), *needs, (name, wrong)])
         if not all(_is(named.get(key), other.get(key)) for key in known):
             raise Wrong(f"a tool of the name {name!r} is not counted as a tool like any other")
-    composed, decomposed = "men\u00fc", "menu\u0308"  # they look alike, and their letters differ
-    alike = _measured(student, [*needs, (composed, composed), (composed, decomposed)])
-    other = _measured(student, [*needs, (composed, composed), (composed, wrong)])
-    if not all(_is(alike.get(key), other.get(key)) for key in known):
-        raise Wrong("two names that look alike, but have other letters, are taken for one")
-    mistakes: list[list[Pair]] = [[(often, often), (rare, choice)] for choice in (None, often)]
+    long = f"{often}_" * 20
+    for one, two in (("men\u00fc", "menu\u0308"), (f"{long}a", f"{long}b")):  # they look alike, and differ
+        alike = _measured(student, [*needs, (one, one), (one, two)])
+        other = _measured(student, [*needs, (one, one), (one, wrong)])
+        if not all(_is(alike.get(key), other.get(key)) for key in known):
+            raise Wrong("two names that look alike, but have other letters, are taken for one")
+    mistakes: list[list[Pair]] = [[(often, often), (rare, choice)] for choice in (None, often, fourth)]
     try:
-        silent, called = (_measured(student, pairs, "balanced")["balanced"] for pairs in mistakes)
+        silent, *called = (_measured(student, pairs, "balanced")["balanced"] for pairs in mistakes)
     except Wrong:
         return  # that each pair may need a tool is judged below
-    if not _is(silent, called):
+    if not all(_is(silent, share) for share in called):
         raise Wrong("`balanced` depends on what was chosen instead of the expected tool")
 
 
@@ -306,6 +313,12 @@ def knows_no_share_of_nothing(student: Student, chance: Random) -> None:
     if wrong["accuracy"] is None or missed["missed"] is None:
         raise Wrong("a share of 0 is not 0")
     _expect(student, "no pairs", [], *_KEYS)
+    try:
+        student.call("measure", pairs)
+    except Wrong:
+        return  # what JSON can never express is judged in another case
+    for some in ([], [(None, None)], [("check_stock", None)]):
+        student.call("measure", some)
 
 
 @case(2, "Run the cell that tries the requests, and look at the first that goes wrong.", public=True)

@@ -23,8 +23,8 @@
 # %% [markdown]
 # ## Part 1: the metric
 #
-# `measure(pairs)` gets a list of `[expected, chosen]`, each the name of a tool, or `None`: no tool is needed, no tool was
-# called. It returns a dict with four shares, numbers from 0 to 1, not rounded:
+# `measure(pairs)` gets a list of at most 10,000 `[expected, chosen]`, each the name of a tool (never an empty text), or
+# `None`: no tool is needed, no tool was called. It returns a dict with four shares, numbers from 0 to 1, not rounded:
 #
 # | key | share |
 # | --- | --- |

@@ -144,6 +144,7 @@ def pass_k_is_without_replacement(student: Student, chance: Random) -> None:
         _expect_pass_hat(student, runs, k)
     others = {name: [not passed for passed in each] for name, each in runs.items()}  # by the same names
     _expect_pass_hat(student, others, 2)
+    _expect_pass_hat(student, _runs(chance, (24, 23), (24, 24)), 22)
 
 
 @case(
@@ -155,6 +156,7 @@ def too_few_runs(student: Student, chance: Random) -> None:
     for k in (3, 4, 6):
         _expect_pass_hat(student, runs, k)
     _expect_pass_hat(student, {}, 1)
+    _expect_pass_hat(student, _runs(chance, (0, 0), (1, 1)), 1)
     _expect_pass_hat(student, _runs(chance, (3, 0), (4, 0)), 2)
 
 
@@ -165,7 +167,7 @@ def too_few_runs(student: Student, chance: Random) -> None:
 )
 def p_is_exact(student: Student, chance: Random) -> None:
     """`p` of `compare` is that of the exact sign test, two-sided, for one run of each case."""
-    for more, fewer in ((9, 2), (1, 6), (4, 4), (40, 21)):
+    for more, fewer in ((9, 2), (1, 6), (4, 4), (40, 21), (25, 0)):
         pairs = _pairs(chance, *["+/-"] * more, *["-/+"] * fewer)
         _expect_compare(student, *pairs, "p")
 
@@ -208,6 +210,7 @@ def only_shared_cases(student: Student, chance: Random) -> None:
         pairs += [(a, few_b, few_a, few_b), (few_a, b, few_a, few_b)]
     _expect_same(student, pairs)
     _expect_compare(student, {}, b, "p")
+    _expect_compare(student, a, {f"{name.upper()} ": runs for name, runs in b.items()}, "p")
 
 
 @case(
@@ -218,7 +221,7 @@ def only_shared_cases(student: Student, chance: Random) -> None:
 def more_cases_before_more_runs(student: Student, chance: Random) -> None:
     """`evaluate` asks both agents for as many cases as the budget pays for, once each, and returns what
     `compare` says of these runs."""
-    for cases, budget in ((30, 41), (30, 61), (25, 50), (25, 1), (25, 2), (130, 205)):
+    for cases, budget in ((30, 41), (30, 61), (25, 50), (25, 1), (25, 2), (25, 0), (400, 605)):
         agents = Agents(chance, cases, 0.9)
         came = agents.evaluated(student, budget)
         asked = [{case: len(runs) for case, runs in seen.items()} for seen in agents.seen.values()]
@@ -226,12 +229,17 @@ def more_cases_before_more_runs(student: Student, chance: Random) -> None:
             raise Wrong("not both agents were asked once for each of as many cases as the budget pays for")
         if came != student.call("compare", *agents.seen.values()).value:
             raise Wrong("`evaluate` did not return what `compare` says of all runs")
+    agents = Agents(chance, 30, 0.9)
+    for _ in range(2):  # the same cases once more, and the agents change places
+        agents.first, agents.seen = {"a": agents.first["b"], "b": agents.first["a"]}, {"a": {}, "b": {}}
+        if agents.evaluated(student, 60) != student.call("compare", *agents.seen.values()).value:
+            raise Wrong("`evaluate` did not return what `compare` says of all runs")
 
 
 @case(points=2, hint="If all cases are asked and the budget pays for all of them again, ask once more.")
 def rounds_of_all_cases(student: Student, chance: Random) -> None:
     """With a budget for more than one run of each case, `evaluate` asks in whole rounds of all cases."""
-    for cases, budget, rounds in ((8, 47, 2), (8, 48, 3), (20, 79, 1), (60, 250, 2), (5, 74, 7)):
+    for cases, budget, rounds in ((8, 47, 2), (8, 48, 3), (20, 79, 1), (60, 250, 2), (3, 77, 12)):
         agents = Agents(chance, cases, 0.9)
         came = agents.evaluated(student, budget)
         if any([len(runs) for runs in seen.values()] != [rounds] * cases for seen in agents.seen.values()):

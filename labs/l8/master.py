@@ -95,7 +95,7 @@ def compare(a, b):
 # `False`. Each such run costs 1 of the budget. `cases` are the names of all cases. It returns what `compare` says of all runs.
 #
 # - Ask both agents for the same cases, each once, and for as many cases as the budget pays for. More cases tell you more than more runs of the same
-#   cases. With a budget below 2 there is nothing to compare: p is 1.
+#   cases. With a budget of 0 or 1 there is nothing to compare: p is 1.
 # - If the budget pays for more than one run of all cases by both agents, ask for all cases again, in whole rounds.
 # - Compare once, at the end. If you look after every case and stop as soon as p is small, you will often find a difference that is not there. If
 #   the verdict is "undecided", you need more cases.
