@@ -158,6 +158,7 @@ ODD: tuple[str, ...] = (
 )
 ODD += ("a {{ {0}", "7", "true", "null", "Málaga, 東京, Łódź {0}", 'the "{0}"', "{0}\n{0}\t")
 ODD += ("C:\\new\\{0}\\", "https://{0}.example/#{0}", "", "json {0}", "/* {0} */ // {0}", "“{0}” and ‘{0}’")
+ODD += ("True {0}, False and None",)
 
 
 @case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
@@ -188,7 +189,11 @@ def takes_off_a_fence(student: Student, chance: Random) -> None:
 def drops_a_trailing_comma(student: Student, chance: Random) -> None:
     """A comma before the closing brace is dropped."""
     task = Task(chance)
-    for end in (",}", ", }", ",\n}"):
+    for end in (",}", ", }", ",\n}", ",\t}", ",\r\n}"):
+        by_rules(student, task, task.but()[:-1] + end, "a text with a trailing comma")
+    task.meant["urgent"], task.schema["properties"]["urgent"] = True, {"type": "boolean"}
+    flag = is_read(student, task, task.but()[:-1] + ",}")  # beside true, which is asked elsewhere
+    for end in (",\t}", ",\r\n}") if flag else ():
         by_rules(student, task, task.but()[:-1] + end, "a text with a trailing comma")
 
 
@@ -261,6 +266,10 @@ def leaves_strings_alone(student: Student, chance: Random) -> None:
     found = ask(student, task, task.bare(), Model(task.but()), 2)
     if found is not None and found != {} and not same(found, task.meant):
         raise Wrong("a proposal with blanks in a string: `repair` changed them")
+    task.meant[task.text] = f"True {chance.choice(WORDS)}"
+    found = ask(student, task, task.but().replace(": true", ": True"), Model(task.but()), 2)
+    if found is not None and found != {} and not same(found, task.meant):
+        raise Wrong("a text beside a truth value as Python writes it: `repair` changed the text")
 
 
 @case(points=2, hint="JSON has true, Python has True. Drop the comma, and read JSON first, then Python.")
@@ -287,14 +296,22 @@ def has_no_other_rules(student: Student, chance: Random) -> None:
     whole = task.but()
     unread = [task.bare(), task.bare()[1:-1], quoted, str(json.loads(quoted)), whole[1:]]
     unread += [whole.replace("true", mark) for mark in ('"true"', '"True"')]
-    unread += [whole.replace(",", "", 1), whole.replace(", ", "\n", 1), re.sub(r'"(\w+)":', r"\1:", whole)]
+    bare_number = json.dumps({**task.meant, task.optional: task.number})
+    unread += [
+        f"[{task.meant}]",
+        bare_number,
+        whole.replace(",", "", 1),
+        whole.replace(", ", "\n", 1),
+        re.sub(r'"(\w+)":', r"\1:", whole),
+    ]
     for raw in unread:
         must_give_up(student, task, raw, Model(whole), 0, "no rule reads this, and the budget is 0")
     # Python reads sets here: for one of dicts it raises a TypeError, and json.dumps raises one for the other.
     python, text = str(task.meant), repr(task.meant[task.text])
     strange = "{" + python + "}", python.replace(text, "{" + text + "}")
     around = fenced(task.bare()), f"{task.bare()} That is all.", f"Sure!\n{fenced(whole)}"
-    for raw in (*unread, *around, *strange):
+    unread.remove(bare_number)  # a text in its place is right, and so is a proposal that has the number
+    for raw in (*unread, *around, *strange, "} " + task.bare()[:-1]):
         must_give(student, task, raw, Model(whole), 2, "a text that no rule need read, and a right proposal")
     missing = json.dumps({key: value for key, value in task.meant.items() if key != task.count})
     for raw in (other, missing, f"[{task.but()}]"):
@@ -308,7 +325,9 @@ def has_no_other_rules(student: Student, chance: Random) -> None:
 def asks_with_the_text_and_the_schema(student: Student, chance: Random) -> None:
     """What the rules cannot read goes to the model, in a question that holds the raw text and the schema."""
     task = Task(chance)
-    raw = task.bare(text=" ".join(chance.choices(WORDS, k=500))).replace(", ", ",\n  ", 2)
+    text = f"Fish & Chips < {' '.join(chance.choices(WORDS, k=500))}"
+    raw = task.bare(text=text).replace(", ", ",\n  ", 2)
+    task.schema["properties"][task.choice]["enum"] += [f"{word}-{chance.randrange(10**6)}" for word in WORDS]
     model = Model("I am not sure.", TimeoutError("no answer in time"), task.but())
     with suppress(Wrong):  # what an error of the model does is asked elsewhere
         ask(student, task, raw, model, 3)
@@ -342,7 +361,8 @@ def keeps_to_the_budget(student: Student, chance: Random) -> None:
     error has used one question; the next may help."""
     task = Task(chance)
     failures = TimeoutError("no answer in time"), RuntimeError("overloaded"), ConnectionError("gone")
-    for bad in ("I am not sure.", "", *failures, ValueError("no JSON came"), KeyError("choices")):
+    others = KeyError("choices"), AttributeError("text"), TypeError("no text")
+    for bad in ("I am not sure.", "", *failures, ValueError("no JSON came"), *others):
         for budget in (1, 2, 4, 25):
             model = Model(*[bad] * (budget - 1), task.but())
             must_give(student, task, task.bare(), model, budget, "right with the last question")
@@ -430,6 +450,9 @@ def changes_nothing_else(student: Student, chance: Random) -> None:
     accents.meant[accents.text] = "4² e\u0301"
     alike = unicodedata.normalize("NFKC", accents.meant[accents.text])
     refuses(student, accents, "a text with signs that look alike", accents.but(text=alike))
+    accents.meant[accents.text] = "Ma\u0301laga"
+    composed = unicodedata.normalize("NFC", accents.meant[accents.text])
+    refuses(student, accents, "a text with signs that look alike", accents.but(text=composed))
     keys = {task.text: task.optional, task.optional: task.text}
     refuses(student, task, "two keys swapped", json.dumps({keys.get(k, k): v for k, v in task.meant.items()}))
     other = json.dumps({"name": "delete_all", "arguments": task.meant})
@@ -535,6 +558,11 @@ def runs_the_tool_once(student: Student, chance: Random) -> None:
         for gives in results:
             if (times := runs(student, task, (task.but(),), gives, 2, raw)) != 1:
                 raise Wrong(f"the tool ran {times} times")
+    names = ("tool", "raw", "schema", "model", "budget", "self", "function", "arguments", "name")
+    task.meant |= {name: chance.choice(WORDS) for name in names}
+    task.schema["properties"] |= {name: {"type": "string"} for name in names}
+    if (times := runs(student, task, (), results[0], 0, task.but())) != 1:
+        raise Wrong(f"a tool with an argument `tool`: it ran {times} times")
 
 
 @case(points=1, hint="`{}` is falsy, and still arguments: compare with `is None`.")
