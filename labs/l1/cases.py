@@ -18,7 +18,7 @@ Message = dict[str, Any]
 
 NAMES = ("ping", "disk_usage", "read_log", "list_hosts", "uptime", "find_user", "count_orders", "convert")
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty")
-ERRORS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError, ZeroDivisionError)
+ERRORS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError, ConnectionError)
 MANY, MOST_RUNS = 10, 110
 #: The ways to say that a reply has no calls.
 NO_CALLS: tuple[Message, ...] = ({}, {"tool_calls": None}, {"tool_calls": []})
@@ -31,7 +31,7 @@ class Walk:
     `outcomes` says what a tool gives, or raises; a tool that is not in it gives another number each time.
     `critical` is the tool that needs a yes, `decisions` what is answered for each host, or raised, in turn.
     If it `may_run`, nobody minds that it runs without a yes; if the loop `may_end`, nobody minds that it ends
-    after the first results.
+    after the first results. The descriptions of the tools say what they are `about`.
     """
 
     chance: Random
@@ -42,6 +42,7 @@ class Walk:
     decisions: dict[str, list[Any]] = field(default_factory=dict)
     may_run: bool = False
     may_end: bool = False
+    about: str = ""
     confirmed: list[str] = field(default_factory=list)
     requests: list[list[Message]] = field(default_factory=list)
     offered: list[Any] = field(default_factory=list)
@@ -71,7 +72,8 @@ class Walk:
     def play_as_is(self, student: Student, names: list[str], limit: int = MANY) -> "Walk":
         """As `play`, with the answer as it is."""
         tools = {
-            name: {"schema": _schema(name), "run": Callback(partial(self._run, name), name)} for name in names
+            name: {"schema": _schema(name, self.about), "run": Callback(partial(self._run, name), name)}
+            for name in names
         }
         if self.critical:
             tools[self.critical]["confirm"] = Callback(self._confirm, "confirm")
@@ -226,9 +228,9 @@ class Walk:
         return outcome
 
 
-def _schema(name: str) -> dict[str, Any]:
+def _schema(name: str, about: str) -> dict[str, Any]:
     parameters = {"type": "object", "properties": {"host": {"type": "string"}, "depth": {"type": "integer"}}}
-    words = name.replace("_", " ")
+    words = f"{name.replace('_', ' ')} {about}"
     return {"type": "function", "function": {"name": name, "description": words, "parameters": parameters}}
 
 
@@ -337,7 +339,7 @@ def _says(content: Any, outcome: Any) -> bool:
     if outcome is ...:
         return True
     if isinstance(outcome, Exception):
-        said = str(outcome.args[-1])
+        said = str(outcome.args[-1] if outcome.args else "")
         written = said, json.dumps(said)[1:-1], repr(said)[1:-1]
         return "error" in content.lower() and any(each in content for each in written)
     if isinstance(outcome, str):
@@ -481,6 +483,8 @@ def last_calls_are_answered(student: Student, chance: Random) -> None:
         results = [message for message in came if message.get("role") != "assistant"]
         if len(results) != 1 or not isinstance(results[0].get("content"), str):
             raise walk.wrong("the last call did not get one result, which is text")
+        if name == plain and walk.executed and "up" not in results[0]["content"]:
+            raise walk.wrong("the last call ran, and its result does not hold what it gave")
 
 
 @case(points=1, hint="Each request holds all that was said before. Compare `messages` turn by turn.")
@@ -518,7 +522,12 @@ def errors_go_back(student: Student, chance: Random) -> None:
     name = chance.choice(NAMES)
     said = f"no {chance.choice(WORDS).upper()} {chance.randrange(10**4)} é here"
     # `Warning` is a name without "error", one says nothing, and one is "[Errno 5] no AMBER 7 é here".
-    for error in (*(kind(said) for kind in (*ERRORS, Warning)), ValueError(""), OSError(5, said)):
+    for error in (
+        *(kind(said) for kind in (*ERRORS, Warning)),
+        ValueError(),
+        ValueError('no {"host": 1}'),
+        OSError(5, said),
+    ):
         call = _call(chance, name)
         walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: error})
         walk.play(student, [name]).check_contents([call], walk.outcomes_of([call]))
@@ -638,7 +647,7 @@ def any_object_is_taken(student: Student, chance: Random) -> None:
     twice. The tool runs, with its values as they are."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
     inner = {"hosts": [word, {"host": None, "up": False}], "up": True, "depth": 0.5, "host": f"  {word} é\n"}
-    inner |= {"body": '{"a": 1}', "list": "[1]"}
+    inner |= {"body": '{"a": 1}', "list": "[1]", "id": 12345678901234567}
     # What a student's own functions may call their parameters, and what Python cannot write before a `=`.
     own = (
         "name id self tool tools run confirm func function fn f call args arguments kwargs key Host a-b class"
@@ -701,6 +710,11 @@ def same_ids(student: Student, chance: Random) -> None:
     name = chance.choice(NAMES)
     for equal in (False, True):
         _play_with_ids(student, chance, name, _call(chance, name) if equal else None)
+    old, call = ({**_call(chance, name), "id": "call_0"} for _ in range(2))
+    answered = [_asks(old), {"role": "tool", "tool_call_id": "call_0", "content": "17"}, _final(chance)]
+    opening = [*_question(chance), *answered, _question(chance)[1]]
+    walk = Walk(chance, opening, [_asks(call), _final(chance)]).play(student, [name])
+    walk.check_contents([call], walk.outcomes_of([call]))
 
 
 def _play_with_ids(student: Student, chance: Random, name: str, each: Message | None) -> None:
@@ -739,15 +753,16 @@ def offers_the_tools(student: Student, chance: Random) -> None:
     """Every request offers the schemas of all tools, critical ones too, in a list, whatever was refused or
     failed before; it is empty if there are no tools."""
     drawn = chance.sample(NAMES, len(NAMES))
-    for names, critical in ((drawn, drawn[1]), ([], "")):
+    for names, critical, about in ((drawn, drawn[1], "here"), (drawn, drawn[1], "there"), ([], "", "")):
         asks = [_asks(_call(chance, name)) for name in drawn[:3] if names]  # unknown tools are judged above
         replies = [*asks, _final(chance)]
         walk = Walk(chance, _question(chance), replies, {drawn[2]: ValueError("it failed")}, critical)
+        walk.about = about
         with suppress(Wrong):  # what a refusal or an error does to the conversation is judged above
             walk.play(student, names, len(replies))
         if len(walk.requests) < min(2, len(replies)):
             raise walk.wrong("the model was not asked, or not asked again after its calls")
-        wanted = sorted(canonical(_schema(name)) for name in names)
+        wanted = sorted(canonical(_schema(name, about)) for name in names)
         for tools in walk.offered:
             if not isinstance(tools, list) or sorted(map(canonical, tools)) != wanted:
                 raise walk.wrong("a request did not offer the list of all schemas")
