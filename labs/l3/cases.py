@@ -60,6 +60,7 @@ _REQUESTS = {
     "check_disk_usage": (
         "How much space is left on the disk of {}?", "Disk usage of {}, please.",
         "I want to see the usage of the disk space on {}.", "Will the disk of {} run out of space?",
+        "Is any space left on {}?",
     ),
     "search_logs": (
         "Show me the last lines of the logs of {}.", "Are there errors in the logs of {}?",
@@ -264,6 +265,11 @@ def requires_what_is_needed(student: Student, chance: Random) -> None:
         call, needed = _call(name, chance), _REQUIRED[name]
         right = [call, *(_without(call, key) for key in call if key not in needed)]
         wrong = [(f"no `{key}`", _without(call, key)) for key in needed]
+        (key,) = _CHOICES.keys() & call.keys()
+        few = {each: call[each] for each in needed}
+        for choice in _CHOICES[key] if key in needed else ():  # none of them needs more than another
+            only = {**few, key: choice}
+            right.append({**only, "contact": {"name": "Ada"}} if "contact" in only else only)
         if name == "open_ticket":
             right.append({**call, "contact": _without(call["contact"], "email")})
             wrong.append(("a contact without a name", {**call, "contact": _without(call["contact"], "name")}))
@@ -277,7 +283,8 @@ def refuses_extras(student: Student, chance: Random) -> None:
         call, extra = _call(name, chance), chance.choice(["verbose", "force", "note", "timeout"])
         # Also what the schema itself names and the table does not.
         named = [key for key, _ in _properties(_parameters(student, name))]
-        keys = dict.fromkeys([extra, "x-note", "_id", "HOST", "", *named])
+        patterns = [word for part in _parts(_parameters(student, name)) for word in _of_patterns(part)]
+        keys = dict.fromkeys([extra, "x-note", "_id", "HOST", "", *named, *patterns])
         tried = [(key, value) for key in keys for value in ("x", 1, True, ["x"], {}, None)]
         what = "an argument that the table does not name"
         few = {key: call[key] for key in _REQUIRED[name]}
@@ -305,6 +312,11 @@ def has_types(student: Student, chance: Random) -> None:
         call = _call(name, chance)
         values = {**call, **{f"contact.{key}": value for key, value in call.get("contact", {}).items()}}
         wrong = {key: _of_other_types(value) for key, value in values.items() if key not in _CHOICES}
+        for key, part in _properties(_parameters(student, name)):  # also what the schema itself lists
+            places = [place for place in (key, f"contact.{key}") if place in wrong]
+            listed = [value for each in _parts(part) for value in _listed(each)]
+            for place in places:
+                wrong[place] += tuple(v for v in listed if _kind(v) != _kind(values[place]))
         if "limit" in call:
             wrong["limit"] += (2.5,)
         _try(student, name, [call], _changed("a value of another type", call, wrong))
@@ -348,14 +360,14 @@ def has_bounds(student: Student, chance: Random) -> None:
 def takes_any_value(student: Student, chance: Random) -> None:
     """Whatever the table allows is accepted: half hours and many hours, true and false, any text, and a list
     of many words."""
-    usual, long = chance.choice(_SERVICES), "Löschen geht nicht; " * 1_000
-    texts = ("x", "7", "10.0.0.7", f" {usual}@1 ", "C:\\my logs\n\n.", long)
+    usual, long = chance.choice(_SERVICES), "Löschen geht nicht; " * 5_000
+    texts = ("x", "7", " \t ", "../a..b", "10.0.0.7", f" {usual}@1 ", "C:\\my logs\n\n.", long)
     many = {
         "check_disk_usage": {"host": texts, "path": texts},
         "search_logs": {
             "service": texts,
             "words": (*([text] for text in texts), [usual] * 300),
-            "limit": (7, 150),
+            "limit": tuple(range(2, 200)),
         },
         "open_ticket": {
             "title": texts,
@@ -405,6 +417,22 @@ def _parts(node: Any) -> Iterator[dict[str, Any]]:
         yield node
     for inner in node.values() if isinstance(node, dict) else node if isinstance(node, (list, tuple)) else ():
         yield from _parts(inner)
+
+
+def _listed(part: dict[str, Any]) -> list[Any]:
+    """What a schema names as its only value, or as one of several."""
+    several = part.get("enum")
+    return [*([part["const"]] if "const" in part else []), *(several if isinstance(several, list) else [])]
+
+
+def _of_patterns(part: dict[str, Any]) -> list[str]:
+    """The words in the patterns of keys: a key that is such a word often fits the pattern."""
+    return re.findall(r"\w+", " ".join(map(str, _of(part, "patternProperties"))))
+
+
+def _of(part: dict[str, Any], key: str) -> dict[str, Any]:
+    found = part.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _properties(schema: Any) -> Iterator[tuple[str, Any]]:
