@@ -64,8 +64,9 @@ conversation = [
 # A **unit** is a reply with calls together with the `tool` messages that follow it; any other message is a separate
 # unit. A unit is kept as a whole, or left out as a whole.
 #
-# In every conversation here the user says something. A `tool` message comes only after a reply with calls, and each
-# call has at most one. Use only Python's standard library.
+# In every conversation here the user says something, and it has at most 500 messages. A `tool` message comes right
+# after a reply with calls or after another of its results, and each call has at most one result. Use only Python's
+# standard library.
 #
 # 1. **Always kept:** every message with role `system` or `developer` (its newer name), and the last message of the user.
 # 2. **Then the newest units**, going back from the end, as long as all that is kept fits the budget. At the first unit
