@@ -42,7 +42,9 @@ VALUES = {
     "hosts": ["x"],
     "of": {"n": 1},
     "deep": {"a": [{"b": {"c": {"d": 1}}}]},
-    "why": f"{'It is slow. ' * 30}1",
+    "path": "a b",
+    "amount": 1000.251,
+    "why": f"{'It is slow. ' * 300}1",
 }
 NEARLY: dict[str, dict[str, Any]] = {
     "other_id": {"id": 12345678901234568},
@@ -56,7 +58,14 @@ NEARLY: dict[str, dict[str, Any]] = {
     "pairs": {"of": [["n", 1]]},
     "other_depth": {"deep": {"a": [{"b": {"c": {"d": 2}}}]}},
     "dotted": {"deep": {"a": [{"b": {"c.d": 1}}]}},
-    "other_end": {"why": f"{'It is slow. ' * 30}2"},
+    "other_end": {"why": f"{'It is slow. ' * 300}2"},
+    "blank_inside": {"path": "a  b"},
+    "seventh_digit": {"amount": 1000.252},
+    "list_more": {"all": []},
+    "object_more": {"all": {}},
+    "nested_as_text": {"of": '{"n": 1}'},
+    "none_of_python": {"none": "None"},
+    "true_of_python": {"now": "True"},
 }
 #: Two calls, each with others that are nearly the same.
 ALL_AND_NEARLY = ["all", "other_order", "other_type", "other_letters", "other_blank"]
@@ -103,7 +112,7 @@ def lead(student: Student, replies: list[Message], decisions: str, **how: Any) -
             raise next(raises)("It did not work.\n" * 20 + str(error)) from None
 
     decision, left = None, decisions.split()
-    for _ in range(30):
+    for _ in range(40):
         if how.get("fresh") or (decision is None and not how.get("same")):
             student.stop()
         ask, do = Callback(model, "model"), Callback(run, "run")
@@ -171,6 +180,7 @@ def calls_of(chance: Random) -> Calls:
         "two_objects": ("check_status", json.dumps({"service": third}) * 2),
         "json_in_text": ("check_status", json.dumps(json.dumps({"service": third}))),
         "in_capitals": ("CHECK_STATUS", {"service": third}),
+        "in_hyphens": ("check-status", {"service": third}),
         "blank_after_name": ("check_status ", {"service": third}),
         "prefix": ("functions.check_status", {"service": third}),
         "list_of_one": ("check_status", json.dumps([{"service": third}])),
@@ -342,7 +352,8 @@ def low_risk_runs(student: Student, chance: Random) -> None:
         strict=True,
     )
     empty, _, _ = player.play("logs", "", "logs", told="", strict=True, last={"tool_calls": None})
-    if _results(messages)[2:5] != [told] * 3 or _results(empty) != [""]:
+    long, _, _ = player.play("logs", "", "logs", told=20 * told, strict=True)
+    if [*_results(messages)[2:5], *_results(empty), *_results(long)] != [*[told] * 3, "", 20 * told]:
         raise Wrong("the content of a result is not what the tool returned, as it is", messages)
     player.play("status", "", "status", last={"tool_calls": []})
 
@@ -416,10 +427,13 @@ def nothing_else_is_allowed(student: Student, chance: Random) -> None:
     player.play(*SEVERAL)
     for calls in (ALL_AND_NEARLY, VALUES_AND_NEARLY):
         player.play(
-            " | ".join(calls), "session" + " once" * 14, " ".join(f"?{call} {call}" for call in calls)
+            " | ".join(calls), "session" + " once" * 22, " ".join(f"?{call} {call}" for call in calls)
         )
     if player.can("logs | draft", "once", "logs ?draft draft"):
         player.play("logs | draft | logs | draft", "once once", "logs ?draft draft logs ?draft draft")
+    twice = "trace | trace", "once once", "?trace trace ?trace trace"
+    if player.can(*twice):
+        player.play(*twice, told="denied: a person or a host is busy")
 
 
 @case(
@@ -444,6 +458,9 @@ def denial_is_remembered(student: Student, chance: Random) -> None:
         "denied" in results[first] and any("denied" not in results[at] for at in again)
     ):
         raise Wrong("the second time, there is no result that says `denied`", messages)
+    messages, requests, _ = player.play(" | ".join(["restart"] * 7), "deny", "?restart")
+    if len(requests) != 8:
+        raise Wrong("the conversation ended before the model wrote a reply without calls", messages)
 
 
 @case(points=2, hint="Did an earlier reply call a foreign tool that ran? Calls in this reply do not count.")
@@ -564,10 +581,10 @@ def what_goes_wrong(student: Student, chance: Random) -> None:
         "_ _ " + "error " * 12,
     )
     player.play(
-        "list_of_one word_after comma_too_many fence line_end_in_text status_after_blank look",
+        "list_of_one word_after comma_too_many fence line_end_in_text in_hyphens status_after_blank look",
         "",
         "status look",
-        "error " * 5 + "_ _",
+        "error " * 6 + "_ _",
     )
     raises = (Warning, ValueError, KeyError, TimeoutError, partial(OSError, "5"))
     script = wanted = "status_lost " * 5 + "status"

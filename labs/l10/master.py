@@ -47,7 +47,7 @@ RECORDED = [
 # %% [markdown]
 # 1. **Replies.** A reply is appended as it came. Its calls are handled in order, one after the other. Each gets one result, `{"role": "tool",
 #    "tool_call_id": ..., "content": text}`, with what `run` returned, as it is. When all have one, the model is asked again. A call that has a result never
-#    runs again. Calls of two replies can have the same id. They are still separate calls.
+#    runs again. Calls of two replies can have the same id (two of one reply never have). They are still separate calls.
 # 2. **Risk.** A call of low risk runs at once. A call of high risk waits for a person. A call of medium risk waits only if the model had read
 #    foreign text before it wrote the reply. It had, if an earlier reply of this conversation called a `foreign` tool and that call ran, even if it
 #    raised.
