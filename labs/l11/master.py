@@ -39,7 +39,7 @@
 # 2. **Conversation.** Greet the user. What the user answers begins a round: the model is asked with all messages so far and with `TOOLS`. When a reply
 #    has no calls, say its content to the user as it is; the answer begins the next round. When the user has left, return the trace.
 # 3. **Messages.** You may begin with a system prompt. Then come the lines of the user as they are, replies as they came, and a result for each call,
-#    in order: `{"role": "tool", "tool_call_id": ..., "content": text}`. The result of a call that ran is what the world returned, as JSON.
+#    in order: `{"role": "tool", "tool_call_id": ..., "content": text}`. Calls of one reply have different ids. The result of a call that ran is what the world returned, as JSON.
 # 4. **Checks.** Three kinds of calls never reach the world: calls that the schemas do not accept, calls of an unknown tool, and calls whose
 #    arguments are not JSON. The result says `error`, and names the argument that is wrong, if there is one. If the world raises, the result says
 #    `error` and why. The other calls go on. A call that is right reaches the world with the arguments that the model gave.
