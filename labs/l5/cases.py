@@ -187,6 +187,8 @@ def knows_the_tools(student: Student, chance: Random) -> None:
     bench.bad("a call with nothing wrong", bench.right)
     wide = chr(ord(bench.tool[0]) + 0xFEE0) + bench.tool[1:]  # the same letter, as wide as a Chinese one
     alike = bench.tool.replace("_", "-"), f"functions.{bench.tool}", wide
+    bench.registry["men\u00fc"] = bench.schema  # and the same letters, composed in another way
+    alike += ("menu\u0308",)
     for name in (bench.tool.upper(), bench.tool[:-2], bench.tool + "s", f" {bench.tool}\n", "", *alike):
         for raw in (bench.raw(bench.right), "{"):
             bench.judge("a tool that does not exist", name, raw, {("unknown_tool", "")})
@@ -199,7 +201,8 @@ def reads_json(student: Student, chance: Random) -> None:
     whole = bench.raw(bench.right)
     bench.bad("a call with nothing wrong", bench.right)
     fences = f"```json\n{whole}\n```", f"`{whole}`", f"<tool_call>{whole}</tool_call>"
-    around = (*fences, whole + " please", "Here: " + whole, whole + ";", "\ufeff" + whole)
+    around = (*fences, whole + " please", "Here: " + whole, whole + ";")
+    around += ("\ufeff" + whole, "\u00a0" + whole, whole + "\f", whole + "\u3000")
     two_lines = bench.raw({**bench.right, "text": "?"}).replace("?", "one\ntwo")
     broken = ("{", "x", whole[:-1], whole[:-1] + ",}", whole * 2, two_lines)
     for text, tool in [(text, tool) for text in (*broken, *around) for tool in (bench.tool, bench.lenient)]:
@@ -233,7 +236,7 @@ def is_strict(student: Student, chance: Random) -> None:
     twice = bench.raw({"text": "x"})[:-1] + ", "
     whole, inner = bench.raw(bench.right), bench.raw(bench.right["place"])
     doubled = bench.raw({"house": 1})[:-1] + ", "
-    bench.bad("a text that says NaN", {**bench.right, "text": 'NaN, -Infinity and "a": 1, "a": 2'})
+    bench.bad("a text that says NaN", {**bench.right, "text": '"NaN", -Infinity, NaN and "a": 1, "a": 2'})
     for number in numbers:
         bench.no_json("NaN or Infinity", bench.raw({**bench.right, "tags": ["x", [number]]}))
     keys = {"a": {"a": 1}, "A": 2, "a ": 3, "é": 4, "e\u0301": 5}
@@ -282,6 +285,10 @@ def misses_required(student: Student, chance: Random) -> None:
         if role != "place":  # whether anything is missing inside of null is another case
             bench.bad("null for a required argument", {**bench.right, role: None}, f"/{role}")
     bench.bad("null for an optional argument", {**bench.right, "ratio": None}, "/ratio")
+    bench.schema["properties"]["ratio"] = {"type": "number", "minimum": 0}
+    bench.found(
+        {**bench.right, "ratio": -1}
+    )  # JSON must be able to express what comes; the rest is judged below
 
 
 @case(1, "Only where the schema says additionalProperties: false; the pointer names the extra.", public=True)
@@ -342,8 +349,9 @@ def true_is_no_number(student: Student, chance: Random) -> None:
     bench.bad("2.0 for a number", {**bench.right, "ratio": 2.0})
     for number in (float(bench.right["whole"]), 0.0):
         bench.bad("2.0 for an integer", {**bench.right, "whole": number}, "/whole")
-    power = bench.raw({**bench.right, "whole": "?"}).replace('"?"', "2e0")
-    bench.judge("2e0 for an integer", bench.tool, power, {("invalid_arguments", "/whole")})
+    for power in ("2e0", "1e1", "1E+1"):
+        raw = bench.raw({**bench.right, "whole": "?"}).replace('"?"', power)
+        bench.judge(f"{power} for an integer", bench.tool, raw, {("invalid_arguments", "/whole")})
 
 
 @case(1, "enum, letter by letter; minimum and maximum, whose bounds themselves are allowed.")
@@ -387,6 +395,8 @@ def checks_choices_and_bounds(student: Student, chance: Random) -> None:
     bench.bad("a number above 0", {**right, "ratio": 0.25}, "/ratio")
     kinds["ratio"] = {"type": "number", "enum": [0, 2]}
     bench.bad("2.0, where the enum has 2", {**right, "ratio": 2.0})
+    kinds["ratio"] = {"type": "number", "enum": [0.3, 2]}
+    bench.bad("a number that is nearly one of the enum", {**right, "ratio": 0.30000000001}, "/ratio")
 
 
 @case(2, "Call your checker again for each property and each item, with a longer pointer.")
@@ -534,6 +544,9 @@ def finds_all(student: Student, chance: Random) -> None:
     tags = {**bench.right, "tags": [{}, "x", {}]}
     if len(bench.found({**bench.right, "tags": [{}, "x", "y"]})) == 1 == len(bench.found(tags)):
         raise Wrong("two items of a list are wrong: one of them was not reported")
+    many = {**bench.right, "tags": [{}] * 150}
+    if bench.found(tags) and len(bench.found(many)) != 50 * len(bench.found({**many, "tags": [{}] * 3})):
+        raise Wrong("150 items of a list are wrong: not all of them were reported")
 
 
 @case(2, "A slash before each step, and nothing else: /guests/0/age.", public=True)
@@ -559,12 +572,12 @@ def escapes_pointers(student: Student, chance: Random) -> None:
     """In a pointer, `~` in a name is written `~0` and `/` is written `~1`."""
     plain, names = Bench(student, chance), {}
     for role, odd in zip(
-        _ROLES, ["~/", "/~1", "~1/", "/x~", "~0", "//", "~~", "~01", "/", "~", "é %~1"], strict=True
+        _ROLES, ["~/", "/~1'\"\\", "~1/", "/x~", "~0", "//", "~~", "~01", "/", "~", "é %~1"], strict=True
     ):
         names[role] = plain.names[role][:2] + odd + plain.names[role][2:]
     place = {**plain.right["place"], "house": "eight"}
     calls = [{**plain.right, "text": {}}, {**plain.right, "place": place}, plain.without("text")]
-    calls += [{**plain.right, "extra": 1}, {**plain.right, "lines": [place]}]
+    calls += [{**plain.right, "extra": 1}, {**plain.right, "lines": [place]}, plain.without("whole")]
     usual = [plain.found(arguments) for arguments in (*calls, plain.right)]
     written = {plain.names[role]: name.replace("~", "~0").replace("/", "~1") for role, name in names.items()}
     shape = re.compile("|".join(written))

@@ -110,7 +110,9 @@ def read_arguments(raw):
     "The arguments as a dict, or None when the text is not one JSON object."
     # BEGIN SOLUTION
     try:
-        value = json.loads(raw.strip() or "{}", object_pairs_hook=each_key_once, parse_constant=refuse)
+        value = json.loads(
+            raw if raw.strip() else "{}", object_pairs_hook=each_key_once, parse_constant=refuse
+        )
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -230,6 +230,11 @@ def each_failure_in_its_place(student: Student, chance: Random) -> None:
     for ordered in (steps[::-1], chance.sample(steps, len(steps))):
         if sorted(map(str, errors_of(student, [*ordered, end]))) != sorted(map(str, rows)):
             raise Wrong("the same steps in another order give other rows")
+    later = [
+        {**step, "turn": step["turn"] + 3} if isinstance(step.get("turn"), int) else step for step in steps
+    ]
+    if errors_of(student, [*later, end]) != [{**row, "turn": row["turn"] + 3} for row in rows]:
+        raise Wrong("three turns later, the same steps do not give the same rows three turns later")
     cut, fine = (calls[0][0], "cut"), (calls[1][0], FINE)
     alone, before_many = (errors_of(student, trace_of([[cut], [fine] * count], chance)) for count in (1, 3))
     if alone != before_many:
@@ -246,6 +251,11 @@ def every_kind_of_failure(student: Student, chance: Random) -> None:
     recoded(events, 2, code)
     if sum(row["code"] == code for row in errors_of(student, events)) != 1:
         raise Wrong("a failure whose code is not in the table has no row")
+    for event in events:
+        if event.get("kind") == "tool_call" and event["slot"] == 2:
+            event["record"]["name"] = ""
+    if sum(row["code"] == code for row in errors_of(student, events)) != 1:
+        raise Wrong("a failure of a tool whose name is an empty text has no row")
 
 
 def recoded(events: list[Row], slot: int, code: str) -> None:
@@ -262,10 +272,10 @@ def root_causes(student: Student, chance: Random) -> None:
     calls = list(zip(chance.sample(TOOLS, 6), kinds, strict=True))
     wanted = dict(KINDS[kind] for kind in [*kinds, INVENTED])
     rows = errors_of(student, trace_of([[*calls, ("teleport", INVENTED)]], chance))
-    for code in OTHER_CODES:
-        wanted[f"{code}_{chance.randrange(100)}"] = "tool failed"
-    events = trace_of([calls[2:]], chance)
-    for slot, code in enumerate([*wanted][-len(OTHER_CODES) :]):
+    others = [*(f"{code}_{chance.randrange(100)}" for code in OTHER_CODES), *ENDS]
+    wanted |= dict.fromkeys(others, "tool failed")
+    events = trace_of([[(TOOLS[0], UNFIT)] * len(others)], chance)
+    for slot, code in enumerate(others):
         recoded(events, slot, code)
     rows = [row for row in [*rows, *errors_of(student, events)] if row["code"] in wanted]
     if not rows:
@@ -273,6 +283,10 @@ def root_causes(student: Student, chance: Random) -> None:
     for row in rows:  # that all of them come is asked elsewhere
         if row["root_cause"] != wanted[row["code"]]:
             raise Wrong(f"the root cause of `{row['code']}` is not right")
+    events = trace_of(apart([[("teleport", INVENTED)]]), chance)
+    recoded(events, 1, "invalid_json")
+    if any(row["root_cause"] != "bad arguments" for row in errors_of(student, events)):
+        raise Wrong("the root cause of `invalid_json` is not right for a tool that does not exist")
 
 
 @case(points=3, hint="The reply's `finish_reason` is the evidence, and only its last call can be cut off.")
@@ -280,7 +294,7 @@ def cut_off_needs_evidence(student: Student, chance: Random) -> None:
     """`cut off` is the cause only for arguments, only in the last call of a reply, and only if that reply's
     `finish_reason` is `length`; text that merely looks so is `bad arguments`."""
     a, b, c, d, e = chance.sample(TOOLS, 5)
-    plans: tuple[tuple[str, list[tuple[str, str]], set[int]], ...] = (
+    plans: tuple[tuple[str | None, list[tuple[str, str]], set[int]], ...] = (
         ("length", [(a, "json"), (b, UNFIT), (c, "json")], {2}),
         ("length", [(a, FINE), (b, UNFIT)], {1}),
         ("length", [(a, "json")], {0}),
@@ -290,6 +304,8 @@ def cut_off_needs_evidence(student: Student, chance: Random) -> None:
         ("length", [(a, UNFIT), (b, "broken")], set()),
         ("tool_calls", [(a, "json"), (b, UNFIT), (c, "json")], set()),
         ("stop", [(a, FINE), (b, "json")], set()),
+        ("max_tokens", [(a, FINE), (b, "json")], set()),
+        (None, [(a, FINE), (b, "json")], set()),
     )
     for reason, calls, cut in plans:
         *steps, end = trace_of(apart([calls, [(d, FINE), (e, UNFIT)]]), chance)
@@ -327,6 +343,11 @@ def retries_share_a_row(student: Student, chance: Random) -> None:
         plan = [[(a, fault), (b, fault)], [(a, other)], [(a, fault)], [(c, FINE), (a, fault)]]
         plan = apart([*plan, [(a, later)], [(b, fault)]])
         compare(errors_of(student, trace_of(plan, chance)), truth(plan), ("tool",), ("tries", "recovered"))
+    if "broken" in found:  # a call that was not allowed, and was allowed when it came again
+        plan = apart([[(a, "broken")], [(a, FINE)]])
+        events, wanted = trace_of(plan, chance), truth(plan)
+        recoded(events, wanted[0]["slot"], KINDS[DENIED][0])
+        compare_some(errors_of(student, events), wanted, ("tool",), ("tries", "recovered"))
 
 
 @case(points=2, hint="Two calls of one tool can wait at once. A retry comes in a later turn, and in order.")
@@ -340,6 +361,8 @@ def retries_of_calls_side_by_side(student: Student, chance: Random) -> None:
     for plan in map(apart, [*([first, *later] for later in laters), slots_9_and_10]):
         rows = errors_of(student, trace_of(plan, chance))
         compare_some(rows, truth(plan), PLACE, ("tool", "tries", "recovered"))
+    plan = apart([[(a, fault)], [(a, fault), (a, FINE)]])
+    compare_some(errors_of(student, trace_of(plan, chance)), truth(plan), PLACE, ("tries", "recovered"))
     for ends in ((FINE, fault), (fault, FINE)):
         rows = errors_of(student, trace_of(apart([first, [(a, ends[0]), (a, ends[1])]]), chance))
         if sorted((row["tries"], bool(row["recovered"])) for row in rows) != [(2, False), (2, True)]:
@@ -391,7 +414,7 @@ def how_the_run_ended(student: Student, chance: Random) -> None:
         for code, cause in (
             (end, ENDS[end]),
             (f"stopped_{chance.randrange(100)}", "gave up"),
-            *((other, "gave up") for other in ("timeout", "cancelled", "model_limit", "io_error")),
+            *((other, "gave up") for other in ("timeout", "no_answer", "model_limit", "io_error")),
         ):
             wanted = dict(zip(COLUMNS, (turn, None, None, code, cause, 1, False), strict=True))
             for ordered in (steps, steps[::-1]):
@@ -454,6 +477,9 @@ def counts_calls_and_not_tries(student: Student, chance: Random) -> None:
             apart([[(a, FINE), (b, fault), (a, fault)], [(b, FINE), (a, FINE), (a, fault)]]),
         ):
             check_tools(student, trace_of(plan, chance), plan, "calls", "failed")
+    if has_tools(student, chance):
+        plan = apart([[(a, DENIED), (b, FINE)]])
+        check_tools(student, trace_of(plan, chance), plan, "failed")
 
 
 @case(points=3, hint="Begin with all tries, and not with those that failed. Keep each name as it was called.")

@@ -24,7 +24,7 @@ def refuse(constant):
 
 def read(raw):
     try:
-        value = json.loads(raw.strip() or "{}", object_pairs_hook=once, parse_constant=refuse)
+        value = json.loads(raw if raw.strip() else "{}", object_pairs_hook=once, parse_constant=refuse)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
