@@ -463,7 +463,8 @@ def counts_calls_and_not_tries(student: Student, chance: Random) -> None:
     """`per_tool` has one row a tool: `calls` counts a call and its retries once, and `failed` those that
     never came right."""
     a, b = chance.sample(TOOLS, 2)
-    for fault in [kind for kind in seen(student, chance) if kind not in LASTING]:
+    found = seen(student, chance)
+    for fault in [kind for kind in found if kind not in LASTING]:
         for plan in (
             apart(
                 [
@@ -477,7 +478,7 @@ def counts_calls_and_not_tries(student: Student, chance: Random) -> None:
             apart([[(a, FINE), (b, fault), (a, fault)], [(b, FINE), (a, FINE), (a, fault)]]),
         ):
             check_tools(student, trace_of(plan, chance), plan, "calls", "failed")
-    if has_tools(student, chance):
+    if DENIED in found and has_tools(student, chance):
         plan = apart([[(a, DENIED), (b, FINE)]])
         check_tools(student, trace_of(plan, chance), plan, "failed")
 
