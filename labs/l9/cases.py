@@ -125,15 +125,16 @@ class Loop:
         return f"{self.bench.error}: {why} ({self.bench.word})"
 
 
-class Backwards(Loop):
-    """Right: the calls of a reply run last to first; their results stand in the order of the calls. JSON is
-    laid out as short as it can be, and the word for an error has one capital letter."""
+class FirstLast(Loop):
+    """Right: the first call of a reply runs last; the results stand in the order of the calls. JSON is laid
+    out as short as it can be, and the word for an error has one capital letter."""
 
     def text(self, value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"))
 
     def results(self, calls: list[Message], turn: int) -> list[Message]:
-        return super().results(calls[::-1], turn)[::-1]
+        found = super().results(calls[1:] + calls[:1], turn)
+        return found[-1:] + found[:-1]
 
     def failed(self, why: str) -> str:
         return f"Error: {why} ({self.bench.word})"
@@ -147,20 +148,26 @@ class Chatty(Loop):
             return [{"name": call["function"]["name"], **self.result(call)} for call in calls]
         return self.left(calls)
 
+    def left(self, calls: list[Message]) -> list[Message]:
+        skipped = {"role": "tool", "content": f"Skipped ({self.bench.word})."}
+        named = [(call["function"]["name"], call["id"]) for call in calls]
+        return [{"name": name, "tool_call_id": id, **skipped} for name, id in named]
+
     def unread(self, _name: str) -> str:
         return self.failed("the arguments are not one JSON object")
 
     def text(self, value: Any) -> str:
-        return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+        return value if isinstance(value, str) else json.dumps(value, indent=4, ensure_ascii=False)
 
     def failed(self, why: str) -> str:
-        return f"Sorry, this did not work ({self.bench.word}). The error was: {why}. You may try again."
+        again = "You may try again, ask the user, or go on without it. " * 4
+        return f"Sorry, this did not work ({self.bench.word}). The error was: {why}. {again}"
 
 
 #: What each right loop makes use of.
 RIGHT = {
     Loop: "the plainest there is",
-    Backwards: "one that runs the last call first",
+    FirstLast: "one that runs the first call last",
     Chatty: "one that words, lays out and names things its own way, and leaves the last calls",
 }
 
