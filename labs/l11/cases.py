@@ -179,13 +179,12 @@ class Day:
                 arguments = json.loads(arguments)
         self.did.append((name, arguments))
         try:
-            if arguments == self.calls["4"][1]:
+            letter = next((each for each in "456" if arguments == self.calls[each][1]), "")
+            if letter == "4":
                 raise TimeoutError("late")
-            given = [each for each in "56" if arguments == self.calls[each][1]]
-            answers = {"5": {"error": None}, "6": None}
-            came = answers[given[0]] if given else self.registry.execute(name, arguments)
-            self.returned.append(came)
-            return came
+            odd = {"5": {"error": None}, "6": None}
+            self.returned.append(odd[letter] if letter else self.registry.execute(name, arguments))
+            return self.returned[-1]
         except ZoolabError as error:
             if arguments == self.calls["e"][1]:
                 raise OSError(5, str(error)) from None
@@ -359,9 +358,10 @@ def restarts_are_asked_about(student: Student, chance: Random) -> None:
         _play(student, day, letter, "_ _")
         if not any(day.calls[letter][1]["service"] in text for text in day.asked):
             raise Wrong("a question does not name the service letter by letter", day.requests[-1][0])
-    script = "RT ." if _several(student, chance) else "R T ."
+    several = _several(student, chance)
+    script = "RT ." if several else "R T ."
     _play(student, Day(chance, script, ["Go."], R="yes", T="no"), "R", "_ _")
-    if _several(student, chance):
+    if several:
         _play(student, Day(chance, "RR .", ["Go."], R=["no", "yes"]), "R", "_ _")
 
 
@@ -437,9 +437,8 @@ def restarts_run_once(student: Student, chance: Random) -> None:
     _expect_outcomes(day, trace, "_", "denied", "_", "denied")
     if len([text for text in day.asked if day.calls["R"][1]["service"] in text]) > 1:
         raise Wrong("the user was asked about a service that was already restarted", day.requests[-1][0])
-    _play(
-        student, Day(chance, "R Q k 3 .", ["Go."]), "RQk3", "_ _"
-    )  # other services, with names that are alike
+    others = Day(chance, "R Q k 3 .", ["Go."])  # other services, with names that are alike
+    _play(student, others, "RQk3", "_ _")
     seed = chance.random()
     for _ in "12":  # what was read about, or restarted in another conversation, was not restarted
         _play(student, Day(Random(seed), "S R .", ["Go."]), "SR", "_ _")

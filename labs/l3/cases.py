@@ -330,8 +330,7 @@ def has_choices(student: Student, chance: Random) -> None:
         (key,) = _CHOICES.keys() & call.keys()
         choices = _CHOICES[key]
         # Also what the schema itself lists and the table does not.
-        lists = [part.get("enum") for part in _parts(_parameters(student, name))]
-        texts = [each for listed in lists if isinstance(listed, list) for each in listed]
+        texts = [each for part in _parts(_parameters(student, name)) for each in _listed(part)]
         others = (*map(str.upper, choices), *map(str.title, choices), choices[1][:-1], "", *_NO_CHOICES)
         others += (None, 1, True, [choices[0]], {choices[0]: True})
         others += tuple(
@@ -427,12 +426,8 @@ def _listed(part: dict[str, Any]) -> list[Any]:
 
 def _of_patterns(part: dict[str, Any]) -> list[str]:
     """The words in the patterns of keys: a key that is such a word often fits the pattern."""
-    return re.findall(r"\w+", " ".join(map(str, _of(part, "patternProperties"))))
-
-
-def _of(part: dict[str, Any], key: str) -> dict[str, Any]:
-    found = part.get(key)
-    return found if isinstance(found, dict) else {}
+    patterns = part.get("patternProperties")
+    return re.findall(r"\w+", " ".join(map(str, patterns))) if isinstance(patterns, dict) else []
 
 
 def _properties(schema: Any) -> Iterator[tuple[str, Any]]:

@@ -286,9 +286,8 @@ def misses_required(student: Student, chance: Random) -> None:
             bench.bad("null for a required argument", {**bench.right, role: None}, f"/{role}")
     bench.bad("null for an optional argument", {**bench.right, "ratio": None}, "/ratio")
     bench.schema["properties"]["ratio"] = {"type": "number", "minimum": 0}
-    bench.found(
-        {**bench.right, "ratio": -1}
-    )  # JSON must be able to express what comes; the rest is judged below
+    below = {**bench.right, "ratio": -1}
+    bench.found(below)  # JSON must be able to express what comes; the rest is judged below
 
 
 @case(1, "Only where the schema says additionalProperties: false; the pointer names the extra.", public=True)

@@ -296,21 +296,19 @@ def has_no_other_rules(student: Student, chance: Random) -> None:
     whole = task.but()
     unread = [task.bare(), task.bare()[1:-1], quoted, str(json.loads(quoted)), whole[1:]]
     unread += [whole.replace("true", mark) for mark in ('"true"', '"True"')]
-    bare_number = json.dumps({**task.meant, task.optional: task.number})
+    number_for_text = json.dumps({**task.meant, task.optional: task.number})
     unread += [
         f"[{task.meant}]",
-        bare_number,
         whole.replace(",", "", 1),
         whole.replace(", ", "\n", 1),
         re.sub(r'"(\w+)":', r"\1:", whole),
     ]
-    for raw in unread:
+    for raw in (*unread, number_for_text):
         must_give_up(student, task, raw, Model(whole), 0, "no rule reads this, and the budget is 0")
     # Python reads sets here: for one of dicts it raises a TypeError, and json.dumps raises one for the other.
     python, text = str(task.meant), repr(task.meant[task.text])
     strange = "{" + python + "}", python.replace(text, "{" + text + "}")
     around = fenced(task.bare()), f"{task.bare()} That is all.", f"Sure!\n{fenced(whole)}"
-    unread.remove(bare_number)  # a text in its place is right, and so is a proposal that has the number
     for raw in (*unread, *around, *strange, "} " + task.bare()[:-1]):
         must_give(student, task, raw, Model(whole), 2, "a text that no rule need read, and a right proposal")
     missing = json.dumps({key: value for key, value in task.meant.items() if key != task.count})
