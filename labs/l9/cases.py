@@ -554,6 +554,13 @@ def _runs_a_similar_one(meant: Callable[[str], str]) -> type[Loop]:
     return _broken(unknown=unknown)
 
 
+def _runs_joined(self: Loop, name: str, arguments: str) -> str:
+    """Runs the tool that has underscores where this name has spaces."""
+    joined = name.replace(" ", "_")
+    known = joined in self.bench.tools
+    return self.content(joined, arguments) if known else Loop.unknown(self, name, arguments)
+
+
 def _one_of_several(_self: Loop, arguments: str) -> Message:
     """Reads the first JSON object of a text, whatever follows it."""
     value, _end = json.JSONDecoder().raw_decode(arguments.strip())
@@ -883,6 +890,7 @@ IDS_MOVED = _results(_ids_rotated)
 CONTENTS_MOVED = _results(_contents_rotated)
 REPLY_LAST = _broken(lead=_results_before_the_reply)
 AS_USER = _retold(lambda result: {**result, "role": "user"})
+NO_ROLE = _retold(lambda result: {key: value for key, value in result.items() if key != "role"})
 REVERSED = _results(lambda _calls, results: results[::-1])
 IN_QUOTES = _broken(text=lambda _self, value: json.dumps(value))
 REWORDED = _broken(opening=lambda _self, given: _reworded(given))
@@ -947,7 +955,7 @@ ONE_ITEM = _instead(
 NO_FALSE_KEYS = _instead(
     _of_kind(dict), lambda value: json.dumps({name: of for name, of in value.items() if of})
 )
-CUTS_LISTS = _instead(_of_kind(list), lambda value: json.dumps(value[:10]))
+CUTS_LISTS = _instead(_of_kind(list), lambda value: json.dumps(value[:50]))
 TURNS_LISTS = _instead(_of_kind(list), lambda value: json.dumps(value[::-1]))
 CUTS_JSON = _instead(lambda value: not isinstance(value, str), lambda value: json.dumps(value)[:100])
 ERROR_KEY = _instead(
@@ -960,6 +968,7 @@ ERROR_TEXT = _instead(
 FLOATS = _instead(lambda value: isinstance(value, str) and value.isdigit(), lambda value: f"{value}.0")
 LOWERS = _instead(_of_kind(str), str.lower)
 STRIPS = _text_unless(lambda value: value.strip() if isinstance(value, str) else None)
+NO_LINE_END = _text_unless(lambda value: value.rstrip("\n") or None if isinstance(value, str) else None)
 CUTS = _text_unless(lambda value: value[:100] if isinstance(value, str) else None)
 FILLS = _text_unless(lambda value: "(nothing)" if value == "" else None)
 BRIEF = _broken(raised=lambda self, why: self.failed(why[:100]))
@@ -971,9 +980,9 @@ OLD_REASON = _broken(result=_with_old_reason)
 RETRIES = _broken(run=_run_again_if_it_raised)
 SKIPS_AFTER_RAISE = _broken(results=_skipping_after_a_raise)
 KNOWN_OR_NONE = _broken(results=_known_or_none)
-THREE_FAILURES_END = _broken(
+FIVE_FAILURES_END = _broken(
     ends=lambda self: (
-        len(self.rounds) > 2 and all(_is_failure(one) for _, of in self.rounds[-3:] for one in of)
+        len(self.rounds) > 4 and all(_is_failure(one) for _, of in self.rounds[-5:] for one in of)
     )
 )
 REPEATS_END = _broken(ends=_repeating)
@@ -981,6 +990,7 @@ NOT_AGAIN = _broken(run=_once_failed)
 ERRORS_END = _broken(ends=lambda self: all(map(_is_failure, self.rounds[-1][1])))
 RUNS_IN_OTHER_LETTERS = _runs_a_similar_one(str.lower)
 RUNS_STRIPPED = _runs_a_similar_one(str.strip)
+RUNS_JOINED = _broken(unknown=_runs_joined)
 RUNS_WITHOUT_PREFIX = _runs_a_similar_one(lambda name: name.removeprefix("functions."))
 NAMED_IN_SMALL = _broken(unknown=lambda self, name, _arguments: Loop.unknown(self, name.lower(), ""))
 RUNS_BLANK = _reads(lambda arguments: {} if arguments == "" else None)
@@ -1034,6 +1044,9 @@ NO_DOUBLES = _sends(lambda said, _turn: [one for n, one in enumerate(said) if on
 NO_TEXT_WITH_CALLS = _sends(
     lambda said, _turn: [{**one, "content": None} if one.get("tool_calls") else one for one in said]
 )
+NO_NULL_KEYS = _sends(
+    lambda said, _turn: [{key: value for key, value in one.items() if value is not None} for one in said]
+)
 CUTS_SENT = _sends(
     lambda said, _turn: [
         {**one, "content": one["content"][:100]} if one["role"] == "tool" else one for one in said
@@ -1067,6 +1080,7 @@ LATE_NO_TEXT = _late_results(lambda results: [{**one, "content": None} for one i
 LEFT_NO_TEXT = _broken(
     at_limit=lambda self, calls, _turn: [{**one, "content": None} for one in self.left(calls)]
 )
+LEFT_REVERSED = _broken(at_limit=lambda self, calls, _turn: self.left(calls)[::-1])
 LATE_FAILURES_LEFT_OUT = _broken(
     at_limit=lambda self, calls, turn: [one for one in self.results(calls, turn) if not _is_failure(one)]
 )
@@ -1173,6 +1187,7 @@ CONTENTS_CHANGED = (
         FLOATS,
         IN_QUOTES,
         STRIPS,
+        NO_LINE_END,
         CUTS,
         FILLS,
         LOWERS,
@@ -1185,11 +1200,11 @@ REASONS = (
 ERRORS_HIDDEN = (*REASONS, RAISES)
 ERROR_STOPS_OTHERS = (
     *(STOPS, SKIPS_AFTER_RAISE, KNOWN_OR_NONE, NOT_AGAIN),
-    *(ERRORS_END, THREE_FAILURES_END),
+    *(ERRORS_END, FIVE_FAILURES_END),
 )
 REQUESTS_CHANGED = (
     *(FORGETS_ONCE, LAST_AT_FIRST, PREFACED, BLANKS_RESULTS, LAST_TWENTY, NO_DOUBLES),
-    *(NO_TEXT_WITH_CALLS, CUTS_SENT, NOTE_AT_LAST, OFFERS_TEN_TIMES, NO_TOOLS_LAST),
+    *(NO_TEXT_WITH_CALLS, NO_NULL_KEYS, CUTS_SENT, NOTE_AT_LAST, OFFERS_TEN_TIMES, NO_TOOLS_LAST),
 )
 REQUESTS_CUT = (
     *(*REQUESTS_CHANGED, OFFERS_SOME, OFFERS_ONE, REWORDED, STRIPS_GIVEN),
@@ -1201,7 +1216,7 @@ LIMIT_COUNTED_WRONGLY = (
 )
 UNKNOWN_TOOL = (
     *(SKIPS_UNKNOWN, ONLY_NAMED, NAMED_IN_SMALL, RUNS_ANOTHER),
-    *(RUNS_IN_OTHER_LETTERS, RUNS_STRIPPED, RUNS_WITHOUT_PREFIX),
+    *(RUNS_IN_OTHER_LETTERS, RUNS_STRIPPED, RUNS_JOINED, RUNS_WITHOUT_PREFIX),
 )
 BROKEN_ARGUMENTS = (
     *(RUNS_EMPTY, RUNS_AND_DENIES, RUNS_BLANK, RUNS_SPACES, UNREAD),
@@ -1210,26 +1225,26 @@ BROKEN_ARGUMENTS = (
 IDS_MIXED_UP = (NO_ID, FIRST_ID, RENUMBERED, *ONE_ID_IN_A_REPLY, *ONE_ID_LATER, ANSWERED_BEFORE)
 END_AT_THE_LIMIT = (
     *(ONE_LATE, LATE_RESULT_LOST, LATE_AS_USER, RAISES_IN_TIME, LATE_ID, LATE_NO_TEXT, LEFT_NO_TEXT),
-    *(LATE_FAILURES_LEFT_OUT, LATE_TWICE, LATE_BROKEN_RUN),
+    *(LEFT_REVERSED, LATE_FAILURES_LEFT_OUT, LATE_TWICE, LATE_BROKEN_RUN),
 )
 
 #: A loop, those of its case, and loops that whoever misses it misses, too. To miss these costs the case
 #: of the first one only. Nothing is free: it is missed in its case, or is itself charged to another case.
 SIMPLER: tuple[tuple[type[Loop], tuple[type[Loop], ...], tuple[type[Loop], ...]], ...] = (
-    (IDLE, (IDLE,), (ERRORS_END, THREE_FAILURES_END, REPEATS_END)),
+    (IDLE, (IDLE,), (ERRORS_END, FIVE_FAILURES_END, REPEATS_END)),
     (IDLE, (IDLE,), (NOT_AT_ONE, LESS_IF_MANY, TEN_AT_MOST, COUNTS_CALLS)),
     (FIRST_ONLY, (FIRST_ONLY,), (ALL_BUT_LAST, FIVE_ONLY, ONCE, MIXED_UP, FIRST_ID, *ONE_ID_IN_A_REPLY)),
     (FIRST_ONLY, (FIRST_ONLY,), (REVERSED, CONTENTS_MOVED, IDS_MOVED, COUNTS_CALLS)),
-    (FIRST_ONLY, (FIRST_ONLY,), (ONE_LATE, LATE_ID, LATE_BROKEN_RUN)),
+    (FIRST_ONLY, (FIRST_ONLY,), (ONE_LATE, LATE_ID, LEFT_REVERSED, LATE_BROKEN_RUN)),
     (FIRST_ONLY, (FIRST_ONLY,), (STOPS, SKIPS_AFTER_RAISE, KNOWN_OR_NONE)),
-    (OWN_ID, (OWN_ID,), (NO_ID, FIRST_ID, IDS_MOVED, LATE_ID, ANSWERED_BEFORE)),
-    (AS_USER, (AS_USER,), (LATE_AS_USER,)),
+    (OWN_ID, (OWN_ID,), (NO_ID, FIRST_ID, IDS_MOVED, LATE_ID, LEFT_REVERSED, ANSWERED_BEFORE)),
+    (AS_USER, (AS_USER, NO_ROLE), (LATE_AS_USER,)),
     (FORGETS_REPLIES, (FORGETS_REPLIES,), REQUESTS_CHANGED),
     (NO_LIMIT, (NO_LIMIT,), (ONE_MORE, ASKS_IN_VAIN, TWO_AT_LEAST, LESS_IF_MANY, ERRORS_FREE)),
     (NO_LIMIT, (NO_LIMIT,), (NO_TOOLS_LAST, NOTE_AT_LAST, SAYS_IT_ENDS, NO_LATE_ANSWER, LATE_TEXT_LOST)),
     (NO_LIMIT, (NO_LIMIT,), (*END_AT_THE_LIMIT, IN_PLACE_AT_LAST, NOT_AT_ONE)),
     (TEXT_ENDS, (TEXT_ENDS,), (DROPS_TEXT, LATE_TEXT_LOST, NO_TEXT_WITH_CALLS)),
-    (ONE_ROUND, CALLS_LOST, (ONCE_EVER, *ONE_ID_LATER, NOT_AGAIN, THREE_FAILURES_END, OLD_REASON)),
+    (ONE_ROUND, CALLS_LOST, (ONCE_EVER, *ONE_ID_LATER, NOT_AGAIN, FIVE_FAILURES_END, OLD_REASON)),
     (ONE_ROUND, CALLS_LOST, (TEN_AT_MOST, LESS_IF_MANY, ERRORS_FREE, COUNTS_CALLS, REPEATS_END)),
     (ONE_ROUND, CALLS_LOST, (FORGETS_ONCE, LAST_TWENTY, NO_DOUBLES, BLANKS_RESULTS)),
     (ONE_ROUND, CALLS_LOST, (OFFERS_TEN_TIMES, NO_TOOLS_LAST, NOTE_AT_LAST)),
@@ -1247,7 +1262,7 @@ SIMPLER: tuple[tuple[type[Loop], tuple[type[Loop], ...], tuple[type[Loop], ...]]
     (SKIPS_UNKNOWN, UNKNOWN_TOOL, (ASKS_ANEW, KNOWN_OR_NONE)),
     (ONCE_AN_ID, IDS_MIXED_UP, (NO_DOUBLES,)),
     (ERRORS_END, ERROR_STOPS_OTHERS, (ERRORS_FREE,)),
-    (THREE_FAILURES_END, ERROR_STOPS_OTHERS, (ERRORS_FREE,)),
+    (FIVE_FAILURES_END, ERROR_STOPS_OTHERS, (ERRORS_FREE,)),
     (TEN_AT_MOST, LIMIT_COUNTED_WRONGLY, (LAST_TWENTY, OFFERS_TEN_TIMES)),
     (NO_HISTORY, REQUESTS_CUT, (RUNS_OLD_CALLS, ANSWERED_BEFORE, STRIPS_IN_PLACE)),
 )
@@ -1354,10 +1369,10 @@ def ids_mixed_up(student: Student, chance: Random) -> None:
     _find(student, chance, *IDS_MIXED_UP)
 
 
-@case(points=1, hint="Compare the role of each result, not only its id.")
+@case(points=1, hint="Compare the role of each result, not only its id. A key can be missing.")
 def wrong_role(student: Student, chance: Random) -> None:
-    """Finds a loop that gives results the role `user`, with their ids."""
-    _find(student, chance, AS_USER)
+    """Finds a loop that gives results the role `user`, with their ids, and one that gives them none."""
+    _find(student, chance, AS_USER, NO_ROLE)
 
 
 @case(
@@ -1417,11 +1432,11 @@ def errors_hidden(student: Student, chance: Random) -> None:
 @case(
     points=2,
     hint="The first of two calls fails, the last, or all, and replies follow that call the same tools "
-    "again. Let the calls of three replies fail.",
+    "again. Let the calls of five replies fail.",
 )
 def error_stops_others(student: Student, chance: Random) -> None:
     """Finds a loop that leaves out the calls after one that failed, and one that does not run them if
-    a tool raised. Finds two that end the conversation, if all calls of a reply fail, or if three
+    a tool raised. Finds two that end the conversation, if all calls of a reply fail, or if five
     replies fail in a row. Finds one that runs none of the calls if a tool is unknown, and one that
     does not run a tool again."""
     _find(student, chance, *ERROR_STOPS_OTHERS)
@@ -1430,11 +1445,11 @@ def error_stops_others(student: Student, chance: Random) -> None:
 @case(
     points=2,
     hint="Call a tool that is not in `tools`, and some with similar names: in capital letters, with a "
-    "space, or with `functions.` before it. Read the results, and `executed`.",
+    "space, with a space for `_`, or with `functions.` before it. Read the results, and `executed`.",
 )
 def unknown_tool(student: Student, chance: Random) -> None:
     """Finds a loop that gives no result for a tool that does not exist, one that names it in small
-    letters, one that does not say `error`, one that runs another tool, and three that run a tool with
+    letters, one that does not say `error`, one that runs another tool, and four that run a tool with
     a similar name."""
     _find(student, chance, *UNKNOWN_TOOL)
 
@@ -1521,7 +1536,7 @@ def arguments_that_are_a_list(student: Student, chance: Random) -> None:
 )
 def end_at_the_limit(student: Student, chance: Random) -> None:
     """Finds loops that leave calls of the last reply without results at the limit: all but one, the
-    last, or those that failed. Finds loops that give these results another role or id, or no text,
-    that run the calls twice, or run broken ones. Finds one that raises there instead of returning the
+    last, or those that failed. Finds loops that give these results another role, id or order, or no
+    text, that run the calls twice, or run broken ones. Finds one that raises there instead of returning the
     messages."""
     _find(student, chance, *END_AT_THE_LIMIT)

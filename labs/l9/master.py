@@ -91,7 +91,7 @@
 # | values that tools return, and arguments | every kind of JSON value, also false and empty ones, and an object with a key `error`; lists of up to 60 values |
 # | texts | up to 300 ASCII characters: spaces around them, several lines, capital letters, digits, the word `error` |
 # | arguments that are not one JSON object | blank or cut text; words, a fence or a second object around an object; single quotes; a comma before the closing brace; every other kind of JSON value; JSON in a text |
-# | unknown tools | any name, also one that differs from a tool's name in capital letters, in a space, or in `functions.` before it |
+# | unknown tools | any name, also one that differs from a tool's name in capital letters, in a space (also for `_`), or in `functions.` before it |
 #
 # A broken loop confuses no numbers that are equal in Python, such as `1`, `1.0` and `true`. It always returns a list of
 # messages. Ids and names are not empty.
@@ -215,7 +215,7 @@ TOOLS = {
     "find": {"returns": None},
     "is_up": {"returns": False},
     "load": {"returns": 0.5},
-    "read_page": {"returns": "  A <b>long</b> page. " * 12},
+    "read_page": {"returns": "  A <b>long</b> page. " * 12 + "\n"},
     "read_mail": {"returns": ""},
     "read_id": {"returns": "42"},
     "read_hint": {"returns": "Error 7 is harmless."},
@@ -260,9 +260,10 @@ VALUES = wants(
 )
 NOT_JSON = ["", " ", "{} {}", "It is {}", "```json\n{}\n```", "{'a': 1}", '{"a": 1,}']
 NO_OBJECT = ["null", "false", "7", '""', '"{}"', "[]", "[1]", '[["a", 1]]', '[{"a": 1}]']
+NO_TOOLS = ["Read_Log", "read_log ", "read log", "functions.read_log"]
 BAD = wants(
     *[(f"b_{n}", "read_log", text) for n, text in enumerate([*NOT_JSON, *NO_OBJECT, "{}"])],
-    *[(f"n_{n}", name, "{}") for n, name in enumerate(["Read_Log", "read_log ", "functions.read_log"])],
+    *[(f"n_{n}", name, "{}") for n, name in enumerate(NO_TOOLS)],
 )
 FAILS = wants(call("r_1", "restart"))
 SILENT = {"role": "assistant", "content": "", "tool_calls": []}
@@ -270,7 +271,7 @@ NONE = {"role": "assistant", "content": None, "tool_calls": None}
 ENDLESS = [wants(call(f"e_{n}", "ping", host=f"h{n}"), call(f"f_{n}", "ping", host="z")) for n in range(6)]
 SCENARIOS = [([*ROUNDS, DONE], 8), ([*TROUBLE, DONE], 8), (ENDLESS, 3), ([*ROUNDS[:1], DONE], 2), ([DONE], 1)]
 SCENARIOS += [([VALUES, FAILS, FAILS, SILENT], 8), ([VALUES, DONE], 8), ([BAD, DONE], 8), ([NONE], 8)]
-SCENARIOS += [(ROUNDS[1:], 1), (TROUBLE, 1), ([FAILS] * 5, 4), ([wants(call("s_1", "ping"))] * 13, 12)]
+SCENARIOS += [(ROUNDS[1:], 1), (TROUBLE, 1), ([FAILS] * 7, 6), ([wants(call("s_1", "ping"))] * 13, 12)]
 # END SOLUTION
 
 # %%

@@ -136,8 +136,7 @@ def used_below(pid: int, usual: int) -> Use | None:
         return None
     uses: list[Use] = []
     try:
-        own = _memory(pid)
-        waiting = _children(pid)
+        own, waiting = _memory(pid), _children(pid)
         while waiting:
             child = waiting.pop()
             waiting += _children(child)
@@ -169,23 +168,17 @@ def _children(pid: int) -> list[int]:
 def _use(pid: int, inherited: int) -> Use:
     try:
         fields = _fields(Path(f"/proc/{pid}/stat"))
-        states = [_fields(task / "stat")[0] for task in Path(f"/proc/{pid}/task").iterdir()]
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        states = [_fields(task / "stat")[0] for task in tasks]
         memory = max(_memory(pid) - inherited, 0)
     except OSError:
         return Use(0.0, 0, False)
     ticks = sum(int(field) for field in fields[11:15])
-    return Use(ticks / _TICK, memory, any(state in "RD" for state in states), _queued(pid))
-
-
-def _queued(pid: int) -> float:
-    """Seconds in which a process was ready to run and others ran, if the system counts them."""
-    with suppress(OSError):
-        return sum(map(_queued_in, Path(f"/proc/{pid}/task").iterdir()))
-    return 0.0
+    return Use(ticks / _TICK, memory, any(state in "RD" for state in states), sum(map(_queued_in, tasks)))
 
 
 def _queued_in(task: str | Path) -> float:
-    """The same for one thread."""
+    """Seconds in which a thread was ready to run and others ran, if the system counts them."""
     with suppress(OSError):
         return int(Path(task, "schedstat").read_text().split()[1]) / 1e9
     return 0.0
@@ -220,8 +213,10 @@ class Process:
     """A process that runs one submission, wherever and however it is shut in; here, the grader's own."""
 
     channel: Channel
-    #: Seconds that were waited for it since the last look at what it uses, and what that look found.
+    #: Seconds that were waited for it since the last look at what it uses, what this thread had waited for
+    #: its own turn before, and what that look found.
     unseen: float = field(default=0.0, init=False)
+    queued: float = field(default=0.0, init=False)
     seen: Use | None = field(default=None, init=False)
 
     def ended(self) -> str:
@@ -264,15 +259,16 @@ class Wait:
         """Stop the process for good, and say how it ended; what was not looked at is charged as it is."""
         began = time.monotonic()
         how = self.process.ended()
-        self.charged += self.process.unseen + time.monotonic() - began
-        self.process.unseen = 0.0
+        self.charged += self._passed() + time.monotonic() - began
         return how
 
     @contextmanager
     def _watching(self) -> Generator[None]:
         if self.process.seen is None:
             self.process.seen = self.process.used()
-        began, queued, at_work = time.monotonic(), _queued_in(_THIS_THREAD), False
+        if not self.process.unseen:
+            self.process.queued = _queued_in(_THIS_THREAD)
+        began, at_work = time.monotonic(), False
         try:
             yield
         except Late:
@@ -281,14 +277,18 @@ class Wait:
         finally:
             passed = time.monotonic() - began
             self.waited += passed
-            self.process.unseen += max(passed - (_queued_in(_THIS_THREAD) - queued), 0)
+            self.process.unseen += passed
             if self.process.unseen >= _LOOK_EVERY / 2:
                 self._look(at_work)
 
+    def _passed(self) -> float:
+        """The unseen seconds without those in which this thread waited for its turn; they are seen now."""
+        unseen, self.process.unseen = self.process.unseen, 0.0
+        return max(unseen - (_queued_in(_THIS_THREAD) - self.process.queued), 0)
+
     def _look(self, at_work: bool) -> None:
-        before, passed, began = self.process.seen, self.process.unseen, time.monotonic()
+        before, passed, began = self.process.seen, self._passed(), time.monotonic()
         use = self.process.seen = self.process.used()
-        self.process.unseen = 0.0
         if use is not None and use.queued is None:  # many processes can slow this down, so they pay for it
             passed += time.monotonic() - began
         if use is None:

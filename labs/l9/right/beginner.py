@@ -8,14 +8,14 @@ TOOLS = {
     "crash": {"raises": "The printer says:\nout of paper. " + "Buy new paper, and call again. " * 4},
     "burn": {"raises": "smoke"},
     "nothing": {"returns": None},
-    "all": {"returns": ["many", "words"] * 10},
-    "long": {"returns": " very <long> " * 20},
+    "all": {"returns": ["many", "words"] * 30},
+    "long": {"returns": " very <long> " * 20 + "\n"},
     "empty": {"returns": ""},
     "one": {"returns": [1]},
     "zero": {"returns": []},
     "no": {"returns": False},
     "price": {"returns": 9.75},
-    "year": {"returns": "1984"},
+    "birth_year": {"returns": "1984"},
     "story": {"returns": "Errors were made."},
 }
 GIVEN = [
@@ -54,7 +54,7 @@ def result_is_good(call, content):
     if type(content) is not str:
         return False
     if can_run(call):
-        if name in ["hello", "long", "empty", "year", "story"]:
+        if name in ["hello", "long", "empty", "birth_year", "story"]:
             return content == TOOLS[name]["returns"]
         if name == "crash" or name == "burn":
             return "error" in content.lower() and TOOLS[name]["raises"] in content
@@ -166,7 +166,7 @@ def faults_of(run):
     # All kinds of values, and equal calls.
     values = []
     number = 0
-    for name in ["nothing", "all", "long", "empty", "one", "zero", "no", "price", "year", "story", "all"]:
+    for name in ["nothing", "all", "long", "empty", "one", "zero", "no", "price", "birth_year", "story", "all"]:
         number = number + 1
         values.append(make_call("v" + str(number), name, ' {"a":0,"b":null} '))
     values.append(make_call("v1", "hello", "{}"))
@@ -182,7 +182,7 @@ def faults_of(run):
     crash = make_reply([make_call("c1", "crash", "{}"), make_call("c2", "Hello", "{}")])
     look(run, [crash, crash, ANSWER], 8, faults)
     look(run, [crash, crash, crash, crash], 2, faults)
-    look(run, [crash, crash, crash, crash, crash], 4, faults)
+    look(run, [crash, crash, crash, crash, crash, crash, crash], 6, faults)
     look(run, [make_reply([make_call("u1", "dance", "{}")]), ANSWER], 8, faults)
     look(run, [worse, worse], 1, faults)
     odd = []
@@ -192,5 +192,6 @@ def faults_of(run):
         odd.append(make_call("o" + text, "hello", text))
     odd.append(make_call("p", "hello ", "{}"))
     odd.append(make_call("q", "functions.hello", "{}"))
+    odd.append(make_call("r", "birth year", "{}"))
     look(run, [make_reply(odd), ANSWER], 8, faults)
     return faults

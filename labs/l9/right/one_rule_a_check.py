@@ -90,13 +90,14 @@ def errors_are_results(run):
 
 
 def values(run):
-    texts = [" 12345 <X> " * 25, "", "77", "error? None."]
-    others = [None, ["x", *range(50)], ["x"], [], {}, True, False, 0, 2.25, {"error": "no", "n": 0}]
+    texts = [" 12345 <X> " * 25, "one\ntwo\n", "", "77", "error? None."]
+    others = [None, ["x", *range(60)], ["x"], [], {}, True, False, 0, 2.25, {"error": "no", "n": 0}]
     tools = {f"t{n}": {"returns": value} for n, value in enumerate([*texts, *others])}
     calls = asks(*((f"v{name}", name, "{}") for name in tools))
     record = lead(run, [calls, calls, END], tools)
     contents = [m["content"] for m in record["messages"][3:] if m["role"] == "tool"]
-    assert contents[:4] == texts and [json.loads(one) for one in contents[4 : len(tools)]] == others
+    assert contents[: len(texts)] == texts
+    assert [json.loads(one) for one in contents[len(texts) : len(tools)]] == others
     assert contents == contents[: len(tools)] * 2
     assert record["requests"][1]["messages"] == record["messages"][: 4 + len(tools)]
     assert all(set(request["tools"]) == set(tools) for request in record["requests"])
@@ -114,14 +115,14 @@ def arguments(run):
 def bad_arguments(run):
     texts = ["", "   ", "{} {}", "so {}", "```json\n{}\n```", "{'a': 1}", '{"a": 1,}', "null", "false", "3", '""', '"{}"']
     texts += ["[]", '[["a", 1]]', '[{"a": 1}]', "[1]", "{"]
-    tools = {"a": {"returns": "."}}
+    tools = {"a": {"returns": "."}, "b_c": {"returns": "."}}
     calls = asks(("k", "a", "{}"), *((f"k{n}", "a", text) for n, text in enumerate(texts)))
     record = lead(run, [calls, END], tools)
     assert record["messages"][3] == calls and record["executed"] == [["a", {}]]
     assert all("error" in m["content"].lower() for m in record["messages"][5:-1])
     late = lead(run, [asks(("k1", "a", "{}"), ("k2", "a", "{"))] * 2, tools, 1)
     assert late["executed"] in ([], [["a", {}]]) and len(late["messages"]) == 6
-    names = ("A", "a ", "functions.a")
+    names = ("A", "a ", "functions.a", "b c")
     record = lead(run, [asks(*(("n", name, "{}") for name in names)), END], tools)
     assert not record["executed"]
     for name, result in zip(names, record["messages"][4:-1], strict=True):
@@ -138,8 +139,8 @@ def failing_again(run):
     tools = {"a": {"raises": "no"}}
     record = lead(run, [asks(("k", "a", "{}"))] * 2 + [END], tools)
     assert len(record["executed"]) == 2 and len(record["requests"]) == 3
-    for most in (2, 4):
-        record = lead(run, [asks(("k", "a", "{}"))] * 6, tools, most)
+    for most in (2, 6):
+        record = lead(run, [asks(("k", "a", "{}"))] * 7, tools, most)
         assert len(record["requests"]) == most and len(record["messages"]) == 3 + 2 * most
 
 

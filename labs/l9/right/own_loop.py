@@ -8,7 +8,7 @@ KIT = {
     "quote": {"returns": 'say "so"'},
     "zero": {"returns": 0},
     "none": {"returns": None},
-    "page": {"returns": " Pages & more " * 20},
+    "page": {"returns": " Pages & more " * 20 + "\n"},
     "blank": {"returns": ""},
     "true": {"returns": True},
     "float": {"returns": 0.25},
@@ -16,7 +16,7 @@ KIT = {
     "nothing": {"returns": {}},
     "rows": {"returns": ["row", *range(60)]},
     "error": {"returns": {"error": 0}},
-    "number": {"returns": "007"},
+    "its_number": {"returns": "007"},
     "errors": {"returns": "Errors: none"},
     "fail": {"raises": "The disk is full:\n" + "and nobody is there, " * 7},
     "break": {"raises": "it broke"},
@@ -53,7 +53,7 @@ def scenarios():
     passed = ask(*(("p", "zero", json.dumps(one)) for one in arguments))
     texts = ["", " ", "null", "false", "8", '""', '"{}"', "[]", '[["a", 1]]', '[{"a": 1}]', "{} 1"]
     texts += ["so {}", "```json\n{}\n```", "{'n': 5}", '{"n": 5,}', '{"n": 5}']
-    bad = ask(*(("b", "zero", text) for text in texts), *((n, n, "{}") for n in ("Zero", "zero ", "functions.zero")))
+    bad = ask(*(("b", "zero", text) for text in texts), *((n, n, "{}") for n in ("Zero", "zero ", "functions.zero", "its number")))
     fails = ask(("f", "fail", "{}"))
     yield [values, passed, fails, fails, {"role": "assistant", "content": "", "tool_calls": []}, END], 8
     yield [bad, two, END], 8
@@ -62,7 +62,7 @@ def scenarios():
     yield [two, two], 1
     yield [odd, odd], 1
     yield [fails] * 5, 2
-    yield [fails] * 5, 4
+    yield [fails] * 7, 6
     yield [values] * 2, 1
 
 

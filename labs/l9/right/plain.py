@@ -14,9 +14,9 @@ TOOLS = {
     "no": {"returns": False},
     "half": {"returns": 0.5},
     "problem": {"returns": {"error": "none", "rows": 0}},
-    "page": {"returns": "  A <long> page. " * 8},
+    "page": {"returns": "  A <long> page. " * 8 + "\n"},
     "blank": {"returns": ""},
-    "digits": {"returns": "42"},
+    "its_code": {"returns": "42"},
     "saying": {"returns": "Error is human."},
 }
 
@@ -69,7 +69,7 @@ VALUES = reply(
     ("v_7", "no", json.dumps({"n": "long " * 30})),
     ("v_8", "half", "{}"),
     ("v_9", "problem", "{}"),
-    ("v_10", "digits", "{}"),
+    ("v_10", "its_code", "{}"),
     ("v_11", "saying", "{}"),
 )
 WRONG = ("", " ", "null", "false", "5", '""', '"{}"', "[]", '[["a", 1]]', '[{"a": 1}]')
@@ -77,7 +77,7 @@ BROKEN = ("{} {}", "Here: {}", "```json\n{}\n```", "{'a': 1}", '{"a": 1,}')
 WORSE = reply(
     ("w_1", "note", "{}"),
     *((f"w{n}", "note", text) for n, text in enumerate([*WRONG, *BROKEN])),
-    *((f"x{n}", name, "{}") for n, name in enumerate(["Note", "note ", "functions.note"])),
+    *((f"x{n}", name, "{}") for n, name in enumerate(["Note", "note ", "functions.note", "its code"])),
 )
 FAILS = reply(("f_1", "stop", "{}"), text="")
 UNKNOWN = reply(("u_1", "fly", "{}"))
@@ -88,7 +88,7 @@ MORE = [
     ([WORSE, DONE], 3),
     ([FAILS, DONE], 2),
     ([GOOD[1], VALUES], 1),
-    ([FAILS] * 5, 4),
+    ([FAILS] * 7, 6),
     ([*GOOD[:2], BAD[0]], 2),
     ([BAD[0]] * 2, 1),
     ([*MANY, *MANY], 12),
