@@ -43,6 +43,11 @@ def test_the_draw_decides_nothing(name: str):
     assert {each.answer.name: each.points for each in found if not each.as_wanted} == {}
 
 
+def test_a_service_that_is_drawn_twice_costs_nothing_more():
+    (wrong,) = (answer for answer in answers_of("l11") if answer.name == "remembers_other_conversations")
+    assert verdict("l11", wrong, "01").as_wanted
+
+
 @pytest.fixture
 def totals(tmp_path: Path) -> Path:
     folder = tmp_path / "totals"

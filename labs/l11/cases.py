@@ -358,10 +358,12 @@ def restarts_are_asked_about(student: Student, chance: Random) -> None:
         _play(student, day, letter, "_ _")
         if not any(day.calls[letter][1]["service"] in text for text in day.asked):
             raise Wrong("a question does not name the service letter by letter", day.requests[-1][0])
+    student.stop()  # who remembers what was restarted before loses another case
     several = _several(student, chance)
     script = "RT ." if several else "R T ."
     _play(student, Day(chance, script, ["Go."], R="yes", T="no"), "R", "_ _")
     if several:
+        student.stop()
         _play(student, Day(chance, "RR .", ["Go."], R=["no", "yes"]), "R", "_ _")
 
 
