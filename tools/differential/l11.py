@@ -68,7 +68,7 @@ def play(student: Student, given: dict[str, Any]) -> Any:
 def _named(day: Day, text: str) -> str:
     """The service that a question names: the longest, because a name may begin like another one."""
     given = [arguments for name, arguments in day.calls.values() if name == "restart_service"]
-    names = [str(each["service"]) for each in given if isinstance(each, dict)]
+    names = [str(each["service"]).strip() for each in given if isinstance(each, dict)]
     return max((name for name in names if name in text), key=len, default="")
 
 
