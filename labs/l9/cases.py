@@ -737,8 +737,8 @@ def _running_old_calls(self: Loop, given: list[Message]) -> list[Message]:
     return list(given)
 
 
-def _without_calls(message: Message) -> Message:
-    return {name: value for name, value in message.items() if name != "tool_calls"}
+def _without(key: str) -> Callable[[Message], Message]:
+    return lambda message: {name: value for name, value in message.items() if name != key}
 
 
 def _stripped_in_place(_self: Loop, given: list[Message]) -> list[Message]:
@@ -879,7 +879,7 @@ TWICE = _broken(run=_twice)
 MIXED_UP = _broken(results=_by_name)
 STALE = _broken(run=_as_at_first)
 OWN_ID = _retold(lambda result: {**result, "tool_call_id": "call_1"})
-NO_ID = _retold(lambda result: {key: value for key, value in result.items() if key != "tool_call_id"})
+NO_ID = _retold(_without("tool_call_id"))
 FIRST_ID = _results(lambda calls, results: [{**result, "tool_call_id": calls[0]["id"]} for result in results])
 ONCE_AN_ID = _broken(results=_once_an_id)
 RENUMBERED = _broken(
@@ -890,7 +890,7 @@ IDS_MOVED = _results(_ids_rotated)
 CONTENTS_MOVED = _results(_contents_rotated)
 REPLY_LAST = _broken(lead=_results_before_the_reply)
 AS_USER = _retold(lambda result: {**result, "role": "user"})
-NO_ROLE = _retold(lambda result: {key: value for key, value in result.items() if key != "role"})
+NO_ROLE = _retold(_without("role"))
 REVERSED = _results(lambda _calls, results: results[::-1])
 IN_QUOTES = _broken(text=lambda _self, value: json.dumps(value))
 REWORDED = _broken(opening=lambda _self, given: _reworded(given))
@@ -1017,7 +1017,7 @@ COUNTS_NONE = _broken(calls=_counted)
 NO_BLANK_ANSWER = _broken(lead=_without_blank_answers)
 NO_LATE_ANSWER = _broken(lead=_without_a_late_answer)
 FILLS_ANSWER = _answers(lambda reply: {**reply, "content": ""} if reply.get("content") is None else reply)
-TIDIES_ANSWER = _answers(_without_calls)
+TIDIES_ANSWER = _answers(_without("tool_calls"))
 BLANK_TO_NONE = _requests(lambda reply: {**reply, "content": reply.get("content") or None})
 STRIPS_CALLS = _calls_of(str.strip)
 MENDS_CALLS = _broken(kept=lambda _self, reply: _mended(reply))
@@ -1058,7 +1058,7 @@ NOTE_AT_LAST = _broken(
     )
 )
 OFFERS_TEN_TIMES = _broken(offered=lambda self, turn: Loop.offered(self, turn) if turn < 10 else [])
-NO_OLD_CALLS = _broken(opening=lambda _self, given: [_without_calls(one) for one in given])
+NO_OLD_CALLS = _broken(opening=lambda _self, given: [*map(_without("tool_calls"), given)])
 STRIPS_GIVEN = _broken(opening=lambda _self, given: [_stripped_message(one) for one in given])
 STRIPS_IN_PLACE = _broken(opening=_stripped_in_place)
 IN_PLACE_AT_LAST = _broken(lead=_in_place_at_the_limit)

@@ -213,8 +213,8 @@ class Process:
     """A process that runs one submission, wherever and however it is shut in; here, the grader's own."""
 
     channel: Channel
-    #: Seconds that were waited for it since the last look at what it uses, what this thread had waited for
-    #: its own turn before, and what that look found.
+    #: Seconds that were waited for it since the last look at what it uses, seconds that this thread had
+    #: waited for its turn when these began, and what the look found.
     unseen: float = field(default=0.0, init=False)
     queued: float = field(default=0.0, init=False)
     seen: Use | None = field(default=None, init=False)
