@@ -592,9 +592,8 @@ def test_a_repaired_call_runs_and_the_verdict_shows_the_repair():
 def test_what_was_cut_by_length_is_not_even_shown_to_the_repair():
     repair = RuleRepair()
     verdict, _ = verdict_of("{'a': 42,}", repair, "length")
-    assert (verdict.ok, repair.report) == (False, [])
-    assert (verdict.repair.proposed, verdict.repair.accepted) == (None, False)
-    assert verdict.repair.remaining[0].received == "a reply that was cut off by length"
+    assert (verdict.ok, verdict.repair, repair.report) == (False, None, [])
+    assert verdict.problems[-1].received == "the reply was cut off before its end (length)"
 
 
 def test_a_refused_repair_does_not_run():

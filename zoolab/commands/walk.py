@@ -80,7 +80,8 @@ def _walk(options: argparse.Namespace) -> int:
         raise ReplayMiss(miss.what, advice=advice) from miss
     finally:
         _keep(trace, options)
-    return 0
+    _tell_error(trace)
+    return 1 if trace.error is not None else 0
 
 
 def _opening_of(options: argparse.Namespace) -> tuple[str, ToolRegistry, str | None]:
@@ -104,11 +105,14 @@ def _show_saved(options: argparse.Namespace) -> int:
         show = _printer(sys.stdout)
         for moment in moments_of(trace):
             show(moment)
-    for error in trace.errors[-1:]:
-        if error.seq is None:
-            print(f"zoolab: the run ended with {error.code}: {visible(error.message)}", file=sys.stderr)
+    _tell_error(trace)
     _keep(trace, options)
     return 0 if trace.outcome == "answer" else 1
+
+
+def _tell_error(trace: Trace) -> None:
+    if trace.error is not None:
+        print(f"zoolab: the run ended with {trace.outcome}: {visible(trace.error)}", file=sys.stderr)
 
 
 def _list(names: Sequence[str]) -> int:

@@ -183,10 +183,12 @@ def _steps(
             reply = yield from turns.ask(model)
             asked = yield from turns.read(reply)
             if not asked:
-                if turns.answers is None or (yield from turns.conclude(turns.answers, reply)):
+                if turns.asks_again(model):
+                    continue
+                if turns.answers is None or (yield from turns.conclude(turns.answers)):
                     return turns.messages
                 continue
-            verdicts = yield from turns.validate(asked, cut=reply.finish_reason == "length")
+            verdicts = yield from turns.validate(asked)
             outcomes = yield from turns.execute(asked, verdicts)
             yield from turns.answer(asked, outcomes)
             turns.end()

@@ -23,6 +23,7 @@ from zoolab.runs import Trace
 from zoolab.runs.imported import tools_offered
 from zoolab.show.wording import calls_of, common_ends, content_of
 from zoolab.trace.conversation import reply_steps, result_step
+from zoolab.trace.summary import outcome_of
 from zoolab.wire.chat import arguments_object
 
 #: So many conversations are looked through for the one that a request goes on with.
@@ -85,7 +86,8 @@ class Conversation:
             self.trace.add(step, came)
             if step.call is not None:
                 self.calls[step.call.id] = step.call
-        self.trace.outcome = "open" if self.calls else "answer"
+        self.trace.error = reply.shortfall or None
+        self.trace.outcome = "open" if self.calls else outcome_of(self.trace.steps)
 
     def fail(self, why: str, fault: Fault | None) -> None:
         """The last request was refused, or its answer broke off; `fault` if that was on purpose."""

@@ -23,11 +23,12 @@ from zoolab.errors import CallError, Fault, InvalidInput, ModelError, Problem
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
-from zoolab.records.messages import Message, Messages
+from zoolab.records.ends import MEANINGS, WHOLE, End, end_of
+from zoolab.records.messages import Message, Messages, text_of
 from zoolab.tokens import Price, is_number
 from zoolab.tools import Context, Tool, ToolRegistry
 
-__all__ = ["KINDS", "Context", "Decision", "Failure", "Fault", "Kind", "Limits", "Message", "Messages"]
+__all__ = ["KINDS", "Context", "Decision", "End", "Failure", "Fault", "Kind", "Limits", "Message", "Messages"]
 __all__ += ["Model", "Outcome", "Problem", "Record", "Repair", "Reply", "Request", "Result", "Step"]
 __all__ += ["Tool", "ToolCall", "ToolRegistry", "Verdict", "Withheld", "without"]
 
@@ -187,11 +188,32 @@ class Reply:
     @property
     def text(self) -> str:
         """The text of the message; empty where there is none."""
-        content = self.message.get("content")
-        if isinstance(content, list):
-            texts = (part.get("text") for part in content if isinstance(part, dict))
-            return "".join(text for text in texts if isinstance(text, str))
-        return content if isinstance(content, str) else ""
+        return text_of(self.message)
+
+    @property
+    def end(self) -> End:
+        """How the reply ended: `answered`, `calls`, `cut`, `filtered`, `failed` or `empty`.
+
+        Calls in the text are not looked for: such a reply is `answered`.
+        """
+        return end_of(self.message, self.finish_reason)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the reply came to its end and says something."""
+        return self.end in WHOLE
+
+    @property
+    def shortfall(self) -> str:
+        """What is missing if the reply is not whole, in one sentence; empty if it is whole.
+
+        >>> Reply({"role": "assistant", "content": "It is "}, "length").shortfall
+        'the reply was cut off before its end (length)'
+        """
+        if self.is_whole:
+            return ""
+        said = f" ({excerpt(self.finish_reason, 60)[1:-1]})" if self.finish_reason else ""
+        return f"the reply {MEANINGS[self.end]}{said}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -432,6 +454,8 @@ class Step(NamedTuple):
                 return self.record.error.code if self.record.error else None
             case Decision():
                 return "permission_denied" if self.record.choice == "deny" else None
+            case Reply():
+                return None if self.record.is_whole else self.record.end
             case _:
                 return None
 
@@ -472,7 +496,7 @@ class Limits:
         turns: Requests to the model.
         calls_per_turn: Calls of one reply that are run; the others are answered with an error.
         retries: Turns in which calls of one tool may fail validation; several in one reply count once, and
-            unknown names share one budget.
+            unknown names share one budget. So many replies that fail at the endpoint are asked for again.
         seconds: Time for the whole walk, with the walks inside it; None for no limit.
         repeats: The same call with the same result, in a row, ends the walk; None for no limit.
         depth: Levels of walks inside this one: 1 allows sub-agents without sub-agents of their own,

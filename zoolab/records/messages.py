@@ -10,6 +10,20 @@ from zoolab.jsontext.readonly import read_only
 Message = dict[str, Any]
 
 
+def text_of(message: Message) -> str:
+    """Return the text of a message, its parts joined; empty if it has none.
+
+    >>> parts = [{"type": "text", "text": "It is 1"}, {"type": "text", "text": "00."}]
+    >>> text_of({"role": "assistant", "content": parts})
+    'It is 100.'
+    """
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = (part.get("text") for part in content if isinstance(part, dict))
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
 class Messages(Sequence[Message]):
     """`messages[]` as it stood at one moment: the first `length` of a list that only grows.
 
