@@ -246,12 +246,14 @@ def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
 class RequestKeys:
     """Names requests. It remembers the messages of the last one, because most requests only add to it.
 
-    Two requests have the same name if they differ only in delivery, in the times at the end of a
-    result's envelope, or in secrets, which no recording keeps.
+    Two requests have the same name if they differ only in delivery, in the ids of their calls, in the times
+    at the end of a result's envelope, or in secrets, which no recording keeps.
     """
 
     def __init__(self) -> None:
+        #: Each message of the last request as text, and its name.
         self._messages: list[tuple[str, str]] = []
+        self._ids = _PlacesOfIds()
         self._rest: tuple[str, str] = ("", "")
 
     def of(self, body: Mapping[str, Any]) -> str:
@@ -261,12 +263,48 @@ class RequestKeys:
         rest = without(body, DELIVERY)
         if "messages" in rest:
             rest["messages"] = len(listed) if listed else messages
-        named_rest = self._rest = _named(rest, self._rest)
-        known = self._messages[: len(listed)]
-        named = [_named(message, before) for message, before in zip(listed, known, strict=False)]
-        named += [_named(message) for message in listed[len(known) :]]
-        self._messages = named
-        return digest(named_rest[1] + "".join(name for _, name in named))
+        text = canonical(rest)
+        if text != self._rest[0]:
+            self._rest = text, _name_of(text)
+        self._follow([canonical(message) for message in listed])
+        return digest(self._rest[1] + "".join(name for _, name in self._messages))
+
+    def _follow(self, texts: list[str]) -> None:
+        """Name the messages of a request; those that it has in common with the last one have their names.
+
+        The texts are compared, not the values: `1 == True` in Python, but not in JSON.
+        """
+        known = [text for text, _ in self._messages]
+        if texts[: len(known)] != known:
+            self._messages, self._ids = [], _PlacesOfIds()
+        for text in texts[len(self._messages) :]:
+            self._messages.append((text, _name_of(text, self._ids)))
+
+
+class _PlacesOfIds:
+    """Puts the place of each call in the place of its id: an id says which call is meant, and nothing else."""
+
+    def __init__(self) -> None:
+        self._messages = 0
+        self._places: dict[str, str] = {}
+
+    def replace(self, message: Any) -> Any:
+        """The next message of a conversation, with places for ids."""
+        self._messages += 1
+        if not isinstance(message, dict):
+            return message
+        calls, id = message.get("tool_calls"), message.get("tool_call_id")
+        if isinstance(calls, list):
+            message = {**message, "tool_calls": [self._call(slot, call) for slot, call in enumerate(calls)]}
+        if isinstance(id, str):
+            message = {**message, "tool_call_id": self._places.get(id, id)}
+        return message
+
+    def _call(self, slot: int, call: Any) -> Any:
+        if not isinstance(call, dict) or not isinstance(call.get("id"), str):
+            return call
+        place = self._places[call["id"]] = f"message {self._messages}, call {slot + 1}"
+        return {**call, "id": place}
 
 
 def name_without_ids(request: Request) -> str:
@@ -280,15 +318,10 @@ def name_without_ids(request: Request) -> str:
     return digest(RequestKeys().of({**request.body(), "messages": []}) + named)
 
 
-def _named(value: Any, known: tuple[str, str] = ("", "")) -> tuple[str, str]:
-    """A part of a request as text, and its name; `known` is returned if it is that of the same part.
-
-    The texts are compared, not the values: `1 == True` in Python, but not in JSON.
-    """
-    text = canonical(value)
-    if text == known[0]:
-        return known
-    part = scrub_json(json.loads(text))
+def _name_of(text: str, ids: _PlacesOfIds | None = None) -> str:
+    """The name of a part of a request, which is given as its canonical text."""
+    part = json.loads(text)
+    part = scrub_json(part if ids is None else ids.replace(part))
     if isinstance(part, dict) and part.get("role") == "tool" and isinstance(part.get("content"), str):
         part["content"] = _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])
-    return text, digest(canonical(part))
+    return digest(canonical(part))

@@ -27,14 +27,17 @@ class CallIds:
                 self.take(call.get("id"))
 
     def take(self, wanted: object) -> str:
-        """The wanted id, if it is one and free; else the next free `call_N`."""
+        """The wanted id, if it is one and free; else the next free one of zoolab's own.
+
+        These are nine letters and digits, because Mistral takes no others.
+        """
         if isinstance(wanted, str) and wanted and wanted not in self._taken:
             self._taken.add(wanted)
             return wanted
         made = ""
         while not made or made in self._taken:
             self._made += 1
-            made = f"call_{self._made}"
+            made = f"call{self._made:05d}"
         self._taken.add(made)
         return made
 

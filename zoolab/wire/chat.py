@@ -108,9 +108,9 @@ def turns_of(messages: Sequence[Message]) -> list[list[tuple[Message, str]]]:
 
 
 def fresh_ids(messages: Iterable[Message]) -> Iterator[str]:
-    """Ids that no call has yet: call_1, call_2, ..."""
+    """Ids that no call has yet, of nine letters and digits, because Mistral takes no others."""
     taken = {call.get("id") for message in messages for call in raw_calls(message)}
-    return (made for number in count(1) if (made := f"call_{number}") not in taken)
+    return (made for number in count(1) if (made := f"call{number:05d}") not in taken)
 
 
 def extra(item: Mapping[str, Any], vendor: str, field: str) -> Any:
