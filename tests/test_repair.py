@@ -14,6 +14,7 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply
 from zoolab.repair import MAX_CHARS, LLMRepair, RuleRepair, keeps_intent
+from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
 
 TABLE = [
@@ -812,3 +813,17 @@ def test_an_object_that_lost_one_mark_comes_back_as_itself_or_not_at_all(value, 
 def test_an_escaped_quote_within_quotes_stays_as_it_is():
     assert RuleRepair().propose("{'&quot;': None}") == '{"&quot;":null}'
     assert RuleRepair().propose("{&quot;a&quot;: 1}") == '{"a":1}'
+
+
+def test_what_was_repaired_goes_back_as_it_ran_and_the_raw_text_stays_in_the_trace(tmp_path):
+    script = Scripted([[("add", "{'a': 42, 'b': 58,}"), ("add", '{"a": 1')], "100."])
+    trace = run("42 + 58?", [add], script, repair=RuleRepair())
+    repaired, broken = (call["function"]["arguments"] for call in trace.messages[1]["tool_calls"])
+    assert json.loads(repaired) == {"a": 42, "b": 58}
+    assert broken == '{"a": 1'
+    assert [call.arguments for call in trace.tool_calls] == ["{'a': 42, 'b': 58,}", '{"a": 1']
+    before = next(step for step in trace.steps if step.kind == "validate")
+    assert trace.messages_at(before)[1]["tool_calls"][0]["function"]["arguments"] == "{'a': 42, 'b': 58,}"
+    assert Trace.load(trace.save(tmp_path / "t.jsonl")) == trace
+    at = next(seq for seq, step in enumerate(trace.steps) if step.kind == "result")
+    assert trace.fork(at, model=Scripted(["100."])).messages[:3] == trace.messages[:3]

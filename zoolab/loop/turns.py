@@ -40,7 +40,7 @@ from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, denied, refused, said
 from zoolab.steps.request import opening_messages
 from zoolab.steps.result import METADATA, make_result
-from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
+from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls, with_arguments
 from zoolab.steps.validate import check_call, check_with_repair, refusal, refuse_unfinished
 from zoolab.tools import Bound, Tool, ToolRegistry
 
@@ -236,7 +236,21 @@ class Turns:
             if not verdict.ok and verdict.error_code in _MODELS_FAULT:
                 self.failures[budget] = failed + 1
             verdicts.append(verdict)
+        self._put_repairs(calls, verdicts)
         return verdicts
+
+    def _put_repairs(self, calls: list[ToolCall], verdicts: list[Verdict]) -> None:
+        """Put repaired arguments in the place of the broken ones: what goes back is what ran.
+
+        The raw text stays in the records of the call and of its verdict.
+        """
+        repaired = {
+            call.slot: verdict.repair.proposed
+            for call, verdict in zip(calls, verdicts, strict=True)
+            if verdict.ok and verdict.repair is not None and verdict.repair.proposed is not None
+        }
+        if repaired:
+            self._replace_last(with_arguments(self.messages[-1], repaired))
 
     def execute(self, calls: list[ToolCall], verdicts: list[Verdict]) -> Ask:
         """Ask for permission, run what may run, show each outcome; returns one for each call."""
@@ -398,7 +412,7 @@ class Turns:
 
     def _replace_last(self, message: Message) -> None:
         """A new list: moments of `messages[]` that were handed out keep what they showed."""
-        self.messages = Messages([*self.messages.tolist()[:-1], message])
+        self.messages = self.messages.first(len(self.messages) - 1).with_next(message)
 
 
 def _with_answer(messages: Messages, reply: Reply) -> tuple[Messages, int]:

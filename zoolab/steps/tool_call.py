@@ -119,6 +119,14 @@ def message_with_calls(
     return {**message, "role": "assistant", "content": content, "tool_calls": wire}
 
 
+def with_arguments(message: Message, texts: Mapping[int, str]) -> Message:
+    """An assistant message with other arguments in the calls of these slots."""
+    calls = list(message["tool_calls"])
+    for slot, text in texts.items():
+        calls[slot] = {**calls[slot], "function": {**calls[slot]["function"], "arguments": text}}
+    return {**message, "tool_calls": calls}
+
+
 def _came_so(call: ToolCall, came: dict[str, Any]) -> bool:
     function = came["function"]
     return bool(
