@@ -23,7 +23,7 @@ from zoolab.errors import CallError, Fault, InvalidInput, ModelError, Problem
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
-from zoolab.records.messages import Message, Messages
+from zoolab.records.messages import Message, Messages, text_of
 from zoolab.tokens import Price, is_number
 from zoolab.tools import Context, Tool, ToolRegistry
 
@@ -187,11 +187,7 @@ class Reply:
     @property
     def text(self) -> str:
         """The text of the message; empty where there is none."""
-        content = self.message.get("content")
-        if isinstance(content, list):
-            texts = (part.get("text") for part in content if isinstance(part, dict))
-            return "".join(text for text in texts if isinstance(text, str))
-        return content if isinstance(content, str) else ""
+        return text_of(self.message)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -8,6 +8,23 @@ from typing import Any, cast, overload
 from zoolab.jsontext.readonly import read_only
 
 Message = dict[str, Any]
+#: Parts of a message's content that hold what a model only thought.
+_THOUGHTS = ("thinking", "reasoning", "redacted_thinking")
+
+
+def text_of(message: Message) -> str:
+    """Return the text of a message, its parts joined, without what is only thought; empty if it has none.
+
+    >>> parts = [{"type": "text", "text": "It is 1"}, {"type": "text", "text": "00."}]
+    >>> text_of({"role": "user", "content": parts})
+    'It is 100.'
+    """
+    content = message.get("content")
+    if isinstance(content, list):
+        spoken = (part for part in content if isinstance(part, dict) and part.get("type") not in _THOUGHTS)
+        texts = (part.get("text") for part in spoken)
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
 
 
 class Messages(Sequence[Message]):
