@@ -122,7 +122,9 @@ def test_text_is_read_only_where_it_is_asked_for_and_calls_are_missing():
     message = {"role": "assistant", "content": text}
     assert [call.origin for call in read_calls(message, text=True)] == ["text"]
     assert [call.origin for call in read_calls(said(native(), content=text), text=True)] == ["native"]
-    assert read_calls({"role": "assistant", "content": [{"type": "text", "text": text}]}, text=True) == []
+    parts = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    assert [call.name for call in read_calls(parts, text=True)] == ["add"]
+    assert read_calls(parts) == []
 
 
 CALL = '{"name": "add", "arguments": {"a": 1, "b": "}{"}}'

@@ -164,15 +164,12 @@ class Turns:
         """
         self.reply = reply
         as_text, auto = self.calls == "text", self.calls == "auto"
-        names = {tool["function"]["name"] for tool in self.offered} if auto else None
         calls = read_calls(
             reply.message,
             turn=self.turn,
             ids=self.ids,
             text=as_text or (auto and self.options.tool_choice != "none"),
             tools=self.registry,
-            names=names,
-            cut=reply.finish_reason == "length",
         )
         if not calls:
             before = self.messages
@@ -185,12 +182,13 @@ class Turns:
         for slot, call in enumerate(calls[:-1]):
             answer = yield Step("tool_call", self.turn, slot, call, self.messages, 0, call, reply)
             calls[slot] = _settled(answer, call)
-        self.messages = self.messages.with_next(message_with_calls(reply.message, calls, names))
+        sent = message_with_calls(reply.message, calls, sent_natively=auto)
+        self.messages = self.messages.with_next(sent)
         last = calls[-1]
         answer = yield Step("tool_call", self.turn, last.slot, last, self.messages, 1, last, reply)
         if answer is not None:
             calls[-1] = _settled(answer, last)
-            self._replace_last(message_with_calls(reply.message, calls, names))
+            self._replace_last(message_with_calls(reply.message, calls, sent_natively=auto))
         return calls
 
     def asks_again(self, model: Model) -> bool:

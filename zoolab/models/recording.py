@@ -282,7 +282,7 @@ class RequestKeys:
 
 
 class _PlacesOfIds:
-    """Puts the place of each call in the place of its id: an id says which call is meant, and nothing else."""
+    """Puts the place of each call where its id stood: an id says which call is meant, and nothing else."""
 
     def __init__(self) -> None:
         self._messages = 0

@@ -73,7 +73,7 @@ class Replay:
         instead, told = kept.get("sent"), kept.get("left_out")
         left_out = told if isinstance(told, dict) else {}
         sent = instead if isinstance(instead, dict) else without(reply.sent or {}, left_out)
-        return replace(reply, sent=sent, left_out=left_out)
+        return replace(reply, sent=sent, left_out=left_out, changed=request.changes)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as the recording knows it."""

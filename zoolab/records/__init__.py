@@ -25,6 +25,7 @@ from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
 from zoolab.records.ends import MEANINGS, WHOLE, End, end_of
 from zoolab.records.messages import Message, Messages, text_of
+from zoolab.records.outgoing import outgoing
 from zoolab.tokens import Price, is_number
 from zoolab.tools import Context, Tool, ToolRegistry
 
@@ -95,9 +96,14 @@ class Request:
         if type(self.settings) is not ReadOnlyDict:
             _set(self, "settings", read_only(dict(self.settings)))
 
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What is sent in another form than it has in `messages`, a line for each change; see `outgoing`."""
+        return outgoing(self.prefix)[1]
+
     def body(self, **settings: Any) -> dict[str, Any]:
         """The body of the HTTP request, with `settings` such as `model` and `temperature` added."""
-        body = {**settings, **self.settings, "messages": self.messages}
+        body = {**settings, **self.settings, "messages": outgoing(self.prefix)[0]}
         if self.tools:
             choice = self.tool_choice
             named = choice not in ("auto", "required", "none")
@@ -145,6 +151,8 @@ class Reply:
     sent: Mapping[str, Any] | None = None
     #: The settings that were not sent, because the endpoint rejects them by name, and the endpoint's words.
     left_out: Mapping[str, str] = field(default_factory=lambda: _NO_SETTINGS)
+    #: What of the conversation was sent in another form than it has in `messages[]`, a line for each change.
+    changed: tuple[str, ...] = ()
 
     def body_sent(self, request: Request) -> dict[str, Any]:
         """The body that was sent for a request, as far as the model class told."""
@@ -154,9 +162,9 @@ class Reply:
 
     @property
     def omissions(self) -> tuple[str, ...]:
-        """The settings that were not sent, and why, each in one line."""
+        """What was not sent, or in another form, and why, each in one line."""
         because = "was not sent, because the endpoint rejects it"
-        return tuple(f"{name} {because}: {said}" for name, said in self.left_out.items())
+        return (*(f"{name} {because}: {said}" for name, said in self.left_out.items()), *self.changed)
 
     @property
     def sent_instead(self) -> Mapping[str, Any] | None:
@@ -181,6 +189,8 @@ class Reply:
                 _set(self, name, as_text(word))
         if self.faults or type(self.faults) is not tuple:
             _set(self, "faults", _only(Fault, self.faults))
+        if self.changed or type(self.changed) is not tuple:
+            _set(self, "changed", tuple(as_text(line) for line in _only(str, self.changed)))
         if type(self.left_out) is not ReadOnlyDict:
             texts = {as_text(name): as_text(said) for name, said in self.left_out.items()}
             _set(self, "left_out", read_only(texts))

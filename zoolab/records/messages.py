@@ -1,27 +1,96 @@
-"""`messages[]` as it was at any step."""
+"""One message, read; and `messages[]` as it was at any step."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, cast, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, cast, overload
 
 from zoolab.jsontext.readonly import read_only
+from zoolab.jsontext.values import as_text
 
 Message = dict[str, Any]
+#: The types of parts that are what a message says; others hold thoughts, images or sound.
+_TEXTS = (None, "text", "input_text", "output_text")
 
 
 def text_of(message: Message) -> str:
-    """Return the text of a message, its parts joined; empty if it has none.
+    """The text of a message: that of its parts joined, and empty if it says nothing. Never raises.
 
-    >>> parts = [{"type": "text", "text": "It is 1"}, {"type": "text", "text": "00."}]
-    >>> text_of({"role": "assistant", "content": parts})
+    >>> text_of({"content": [{"type": "text", "text": "It is "}, {"type": "text", "text": "100."}]})
     'It is 100.'
     """
     content = message.get("content")
-    if isinstance(content, list):
-        texts = (part.get("text") for part in content if isinstance(part, dict))
-        return "".join(text for text in texts if isinstance(text, str))
-    return content if isinstance(content, str) else ""
+    if isinstance(content, str):
+        return content
+    return "".join(map(_text_in, content)) if isinstance(content, list) else ""
+
+
+def _text_in(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    text = part.get("text") if isinstance(part, dict) and part.get("type") in _TEXTS else ""
+    return text if isinstance(text, str) else ""
+
+
+class WrittenCall(NamedTuple):
+    """A call as it stands in a message; what is missing is empty."""
+
+    name: str
+    id: str
+    #: As the model wrote them; as JSON if they came as an object.
+    arguments: str
+
+
+def calls_of(message: Message) -> list[WrittenCall]:
+    """The calls in the `tool_calls` of a message, each read as far as it can be. Never raises.
+
+    >>> calls_of({"tool_calls": [{"id": "c1", "function": {"name": "add", "arguments": {"a": 1}}}]})
+    [WrittenCall(name='add', id='c1', arguments='{"a":1}')]
+    """
+    calls = message.get("tool_calls")
+    return [_written(call) for call in calls] if isinstance(calls, list) else []
+
+
+def _written(call: Any) -> WrittenCall:
+    outer = cast("dict[str, Any]", call) if isinstance(call, dict) else {}
+    function = outer.get("function")
+    inner = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
+    given = (inner.get("name"), outer.get("id"), inner.get("arguments"))
+    return WrittenCall(*("" if each is None else as_text(each) for each in given))
+
+
+#: Makes of a message, given with its number, the one that goes on, or None; and lines that tell of changes.
+Change = Callable[[int, Message], "tuple[Message | None, tuple[str, ...]]"]
+
+
+class _Log(list[Message]):
+    """A list of messages that only grows, and what was made of them."""
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        super().__init__(messages)
+        self._changed: dict[Change, _Changed] = {}
+
+    def changed(self, change: Change, length: int) -> tuple[list[Message], tuple[str, ...]]:
+        """What a change makes of the first `length` messages; each is looked at once."""
+        known = self._changed.setdefault(change, _Changed())
+        for index in range(len(known.sizes), length):
+            known.add(*change(index, self[index]))
+        kept, told = known.sizes[length - 1] if length else (0, 0)
+        return known.messages[:kept], tuple(known.lines[:told])
+
+
+class _Changed:
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.lines: list[str] = []
+        #: How many messages and lines there are after each message.
+        self.sizes: list[tuple[int, int]] = []
+
+    def add(self, message: Message | None, lines: tuple[str, ...]) -> None:
+        if message is not None:
+            self.messages.append(message)
+        self.lines += lines
+        self.sizes.append((len(self.messages), len(self.lines)))
 
 
 class Messages(Sequence[Message]):
@@ -39,11 +108,11 @@ class Messages(Sequence[Message]):
     __slots__ = ("_length", "_log")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._log: list[Message] = [read_only(message) for message in messages]
+        self._log = _Log(read_only(message) for message in messages)
         self._length = len(self._log)
 
     @classmethod
-    def _moment(cls, log: list[Message], length: int) -> Messages:
+    def _moment(cls, log: _Log, length: int) -> Messages:
         made = cls.__new__(cls)
         made._log, made._length = log, length
         return made
@@ -91,9 +160,14 @@ class Messages(Sequence[Message]):
         """The moment after this one, with one more message."""
         log, length = self._log, self._length
         if len(log) != length:
-            log = log[:length]
+            log = _Log(log[:length])
         log.append(read_only(message))
         return Messages._moment(log, length + 1)
+
+    def changed(self, change: Change) -> tuple[list[Message], tuple[str, ...]]:
+        """The messages after a change, and what it tells; looks at each message of a conversation once."""
+        messages, lines = self._log.changed(change, self._length)
+        return read_only(messages), lines
 
     def shares(self, other: Messages) -> bool:
         """Whether both are moments of the same growing list."""

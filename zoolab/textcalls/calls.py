@@ -137,8 +137,9 @@ class TextCall:
     arguments: str
     #: The id that the model gave it.
     wanted: str | None = None
-    #: Where in the text it begins.
+    #: Where in the text it begins, and where it ends.
     at: int = 0
+    end: int = 0
 
 
 Reader = Callable[[JSONObject], TextCall | None]
@@ -147,7 +148,7 @@ Reader = Callable[[JSONObject], TextCall | None]
 def _call(found: JSONObject, name: Any, arguments: str, wanted: Any) -> TextCall | None:
     if not isinstance(name, str):
         return None
-    return TextCall(name, arguments, wanted if isinstance(wanted, str) else None, found.start)
+    return TextCall(name, arguments, wanted if isinstance(wanted, str) else None, found.start, found.end)
 
 
 def with_arguments(found: JSONObject) -> TextCall | None:
@@ -212,7 +213,7 @@ def broken_calls(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[TextC
             mark = _AFTER.search(text, head.end(), limit)
             end = mark.start() if mark else limit
             arguments = _without_closers(text[head.end() : end], 1)
-            calls.append(TextCall(head["name"], arguments, None, head.start()))
+            calls.append(TextCall(head["name"], arguments, None, head.start(), end))
     return calls
 
 
@@ -305,7 +306,7 @@ def _runs(text: str, read: Reader, inside: bool = True) -> tuple[list[_Run], lis
             continue
         end = found.end
         spans.append((found.start, found.end))
-        call = replace(call, at=outer.start)
+        call = replace(call, at=outer.start, end=outer.end)
         last = runs[-1] if runs else None
         is_near = last is not None and outer.start - last.end <= _NEAR
         if last and (

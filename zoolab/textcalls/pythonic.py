@@ -46,7 +46,7 @@ def read_tool_code(text: str) -> list[TextCall]:
     for fence in islice(MARKS["tool_code"].finditer(text), _MAX_TRIES):
         code = fence["code"] or fence["lines"] or ""
         if len(code) <= _MAX_LIST:
-            calls += _calls(code.strip(), fence.start())
+            calls += _calls(code.strip(), fence.start(), fence.end())
     return calls
 
 
@@ -56,7 +56,7 @@ def _bracketed(text: str, opening: re.Pattern[str], group: str) -> list[TextCall
     for found in islice(opening.finditer(text), _MAX_TRIES):
         start = found.start(group)
         end = _end_of_brackets(text, start) if start >= read else None
-        if end is not None and (inside := _calls(text[start:end], found.start())):
+        if end is not None and (inside := _calls(text[start:end], found.start(), end)):
             calls += inside
             read = end
     return calls
@@ -75,12 +75,12 @@ def _end_of_brackets(text: str, start: int) -> int | None:
     return None
 
 
-def _calls(source: str, at: int) -> list[TextCall]:
+def _calls(source: str, at: int, end: int) -> list[TextCall]:
     try:
         made = ast.parse(_TOKEN.sub(_in_one_line, source), "<calls in a model's text>").body
         lines = [line.value if isinstance(line, ast.Expr) else line for line in made]
         return [
-            _call(node, at)
+            replace(_call(node), at=at, end=end)
             for line in lines
             for node in (line.elts if isinstance(line, ast.List) else [line])
         ]
@@ -93,13 +93,13 @@ def _in_one_line(token: re.Match[str]) -> str:
     return token.group().replace("\n", "\\n").replace("\r", "\\r") if token["string"] else token.group()
 
 
-def _call(node: ast.AST, at: int) -> TextCall:
+def _call(node: ast.AST) -> TextCall:
     if not isinstance(node, ast.Call) or node.args:
         raise ValueError("not a call with only keyword arguments")
     arguments = {keyword.arg: _literal(keyword.value) for keyword in node.keywords}
     if None in arguments or len(arguments) != len(node.keywords):
         raise ValueError("a name has more or fewer than one value")
-    return TextCall(_name(node.func), encode(arguments), None, at)
+    return TextCall(_name(node.func), encode(arguments))
 
 
 def _name(node: ast.expr) -> str:

@@ -43,7 +43,7 @@ def _tagged(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> lis
         arguments, at, is_closed = _arguments(objects, tags, opening.end(), schema, restarts < _MOST_RESTARTS)
         restarts += not is_closed
         if arguments is not None:
-            calls.append(TextCall(opening["call"], arguments, None, opening.start()))
+            calls.append(TextCall(opening["call"], arguments, None, opening.start(), at))
     return calls
 
 
@@ -161,7 +161,7 @@ def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
             mark = _AFTER_BROKEN.search(text, found.end(), limit)
             end = mark.start() if mark else limit
         wanted = found.groupdict().get("id")
-        calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start()))
+        calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start(), end))
     return calls
 
 
@@ -181,7 +181,7 @@ def _in_blocks(text: str) -> list[TextCall]:
         found = objects.at(before.end())
         if found is None:
             end = following.start()
-            inside = read_broken_block(text[before.end() : end])
+            inside = [replace(call, end=end) for call in read_broken_block(text[before.end() : end])]
         else:
             inside, end = [], found.end
             while found is not None and (call := in_tag(found)) is not None:
