@@ -64,7 +64,7 @@ class ChatCompletions(Api):
     def recognises(self, body: Mapping[str, Any]) -> bool:
         return "messages" in body
 
-    def reply(self, answer: Body) -> Reply:
+    def reply(self, answer: Any) -> Reply:
         """The message stays as it came."""
         whole = as_dict(answer)
         choice = _first(whole.get("choices"))

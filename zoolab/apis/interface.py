@@ -126,7 +126,7 @@ class Api(ABC):
         """The reply that a model object gives: by default as it came."""
         return reply
 
-    def reply(self, answer: Body) -> Reply:
+    def reply(self, answer: Any) -> Reply:
         """The reply in a whole answer; raises `ModelError` if there is none."""
         message = self.from_response(answer)
         word = self._end_said(answer)

@@ -24,7 +24,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zoolab.apis import APIS
-from zoolab.apis.reading import as_dict
 from zoolab.errors import ModelError, SettingRejected
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, one_line
@@ -107,7 +106,7 @@ class OpenAIModel:
                 reply = self._streamed(body)
             else:
                 answer = self.client.post(_API.path, cast_to=object, body=body)
-                reply = _API.reply(as_dict(json.loads(answer) if isinstance(answer, str) else answer))
+                reply = _API.reply(json.loads(answer) if isinstance(answer, str) else answer)
         return replace(reply, sent=without(body, ("messages", "tools", "tool_choice")))
 
     def _streamed(self, body: dict[str, Any]) -> Reply:
