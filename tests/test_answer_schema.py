@@ -30,6 +30,7 @@ from zoolab import (
     walk,
     with_tools,
 )
+from zoolab.apis.conversation import check_conversation
 from zoolab.errors import (
     InvalidInput,
     InvalidSchema,
@@ -43,7 +44,6 @@ from zoolab.show.text import to_markdown
 from zoolab.show.wording import headline
 from zoolab.study.journal import line_of, summary_of
 from zoolab.trace.log import drive
-from zoolab.wire.chat import check_conversation
 
 SCHEMA = {
     "type": "object",

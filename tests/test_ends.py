@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab import Limits, Scripted, Trace, run, tool, walk
+from zoolab.apis.conversation import check_conversation
 from zoolab.errors import ERROR_CODES
 from zoolab.records import Reply
 from zoolab.records.ends import MEANINGS, WHOLE, end_of
 from zoolab.runs import read_conversation
-from zoolab.wire.chat import check_conversation
 
 RAN = []
 

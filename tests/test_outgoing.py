@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab import Limits, Request, Scripted, run, tool
+from zoolab.apis.conversation import check_conversation
 from zoolab.errors import LoopError
 from zoolab.records import Messages
 from zoolab.records.outgoing import RAW, outgoing
 from zoolab.repair import RuleRepair
-from zoolab.wire.chat import check_conversation
 
 ARGUMENTS = st.sampled_from(
     ["", " ", "{}", '{"a": 1}', '{"a": 1.0}', "{'a': 1}", '{"a": ', "[1]", "null", "x"]

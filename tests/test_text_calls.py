@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoolab import Reply, Scripted, Tool, ToolRegistry, run, tool
+from zoolab import Reply, Request, Scripted, Tool, ToolRegistry, run, tool
 from zoolab.jsontext import MAX_CHARS
 from zoolab.models.recording import Recording, shipped
 from zoolab.repair import RuleRepair

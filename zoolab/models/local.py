@@ -28,10 +28,11 @@ from itertools import takewhile
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from zoolab.apis.chat import error_body
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_table
 from zoolab.models import needle, weights
-from zoolab.models.transport import error_body, offline_client
+from zoolab.models.transport import offline_client
 from zoolab.records import Reply, Request
 
 if TYPE_CHECKING:

@@ -23,10 +23,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from zoolab.apis import APIS
 from zoolab.errors import ModelError, SettingRejected
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, one_line
-from zoolab.models.assembly import assemble, reply_from
+from zoolab.models.assembly import assemble
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import HIDDEN, scrub
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import openai
     from openai._streaming import ServerSentEvent
 
-PATH = "/chat/completions"
+_API = APIS["openai"]
 NOT_JSON = (ValueError, RecursionError)
 Body = dict[str, Any]
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
@@ -105,13 +106,13 @@ class OpenAIModel:
             if self.stream:
                 reply = self._streamed(body)
             else:
-                answer = self.client.post(PATH, cast_to=object, body=body)
-                reply = reply_from(json.loads(answer) if isinstance(answer, str) else answer)
+                answer = self.client.post(_API.path, cast_to=object, body=body)
+                reply = _API.reply(json.loads(answer) if isinstance(answer, str) else answer)
         return replace(reply, sent=without(body, ("messages", "tools", "tool_choice")))
 
     def _streamed(self, body: dict[str, Any]) -> Reply:
         with self.client.post(
-            PATH, cast_to=object, body=body, stream=True, stream_cls=_stream_class()
+            _API.path, cast_to=object, body=body, stream=True, stream_cls=_stream_class()
         ) as chunks:
             reply = assemble(chunks)
         # Some endpoints give no finish_reason, but then they count the tokens at the end, or say [DONE].
@@ -247,7 +248,7 @@ _IN_WORDS = re.compile(
     r"| may only be set to |: Extra inputs are not permitted)"
 )
 #: These are the request itself and how its reply is read; whoever leaves them out asks something else.
-_NEVER = read_table("zoolab.wire", "settings.toml")["request"]
+_NEVER = read_table("zoolab.apis", "settings.toml")["request"]
 
 
 def rejection_of(status: int, answer: object) -> tuple[str, str, bool] | None:
