@@ -21,6 +21,8 @@ FLOORS = [
     ["files", "running.interrupts", "jsontext"],
     ["running.awaited", "running.jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
     ["records.messages"],
+    ["records.ends"],
+    ["records.outgoing"],
     ["records.exchange"],
     ["apis"],
     ["running", "tools"],
