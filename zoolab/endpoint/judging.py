@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zoolab.endpoint.cases import Body, all_tools
+from zoolab.endpoint.cases import Body
 from zoolab.endpoint.playing import Play
 from zoolab.endpoint.reading import texts_in
 
@@ -117,8 +117,8 @@ def marker(call: Body) -> str:
     >>> marker({"name": "get_weather", "arguments": {"city": "Oslo", "days": 1}})
     'get_weather(city=Oslo, days=1)'
     """
-    told: str = all_tools()[call["name"]]["returns"].format(**call["arguments"])
-    return told.removeprefix("ran ")
+    told = ", ".join(f"{name}={value}" for name, value in call["arguments"].items())
+    return f"{call['name']}({told})"
 
 
 def _is(ran: str, call: Body) -> bool:

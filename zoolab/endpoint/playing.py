@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from zoolab.endpoint.cases import Body, Case
 from zoolab.endpoint.reading import objects_in, turns_of
-from zoolab.endpoint.strict import refusal, rejected
+from zoolab.endpoint.strict import RULES, refusal, rejected
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
 
 #: Requests of one conversation; a program that asks more often is told to stop.
@@ -27,6 +28,10 @@ class Play:
     """A case that is being played; every request comes in turn."""
 
     def __init__(self, case: Case) -> None:
+        unknown = [rule for rule in case.refuses if rule not in RULES]
+        if unknown:
+            what = f"the case {excerpt(case.id)} has the unknown rule {excerpt(unknown[0])}"
+            raise InvalidInput(what, expected=", ".join(RULES))
         self.case = case
         #: The bodies of the requests.
         self.requests: list[Body] = []
