@@ -22,7 +22,6 @@ from zoolab.jsontext import visible
 from zoolab.models.local import LocalModel
 from zoolab.models.recording import Recording, shipped
 
-
 #: What is made out of other files, or out of code.
 _MADE = {
     "selection-cases": cases_made_again,

@@ -1,4 +1,4 @@
-"""The strict endpoint: a server on loopback that plays a reported reply to any program, and judges the program.
+"""The strict endpoint: a server that plays a reported reply to any program, and judges the program.
 
 cases.py    the reports, as the data set `endpoint-reports` has them
 reading.py  what stands in a request of one of five APIs

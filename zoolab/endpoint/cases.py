@@ -39,7 +39,7 @@ class Case:
     prompt: str
     tools: list[str]
     settings: Body
-    #: The replies in turn, each a body; or `{"status": ..., "body": ...}`, an HTTP error.
+    #: The replies in turn, each a body; or a status with a body (an error, or a text that broke off).
     plain: list[Any]
     #: The same replies as lists of events.
     streamed: list[Any]
@@ -102,7 +102,9 @@ def find_cases(names: Iterable[str] = ()) -> list[Case]:
         matching = [case for case in all_cases().values() if name in (case.id, case.api, case.kind)]
         if not matching:
             advice = "zoolab endpoint --list shows them"
-            raise InvalidInput(f"no case is named {excerpt(name)}", expected="a case or an API", advice=advice)
+            raise InvalidInput(
+                f"no case is named {excerpt(name)}", expected="a case or an API", advice=advice
+            )
         found |= {case.id: case for case in matching}
     return list(found.values() if found else all_cases().values())
 

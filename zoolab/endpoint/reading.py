@@ -37,7 +37,8 @@ def turns_of(api: str, body: Body) -> list[Turn]:
 
     >>> call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
     >>> said = {"role": "assistant", "content": None, "tool_calls": [call]}
-    >>> turns_of("chat", {"messages": [said, {"role": "tool", "tool_call_id": "a", "content": "1"}]})[1].results
+    >>> result = {"role": "tool", "tool_call_id": "a", "content": "1"}
+    >>> turns_of("chat", {"messages": [said, result]})[1].results
     ('a',)
     """
     joined: list[Turn] = []

@@ -1,4 +1,4 @@
-"""The server of the strict endpoint. It binds to 127.0.0.1, sends nothing anywhere, and bounds what it takes in."""
+"""The server of the strict endpoint: on 127.0.0.1 only, and with bounds for what it takes in."""
 
 from __future__ import annotations
 
@@ -184,7 +184,8 @@ class _Handler(BaseHTTPRequestHandler):
             pieces = events(api, answer.content)
             kind = "application/x-ndjson" if api == "ollama" else "text/event-stream"
         else:
-            pieces, kind = [encode(answer.content).encode()], "application/json"
+            text = answer.content if isinstance(answer.content, str) else encode(answer.content)
+            pieces, kind = [text.encode()], "application/json"
         self.send_response(answer.status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(sum(map(len, pieces))))

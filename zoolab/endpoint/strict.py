@@ -1,9 +1,9 @@
 """What strict servers refuse in the conversation that a program sends back.
 
-Each rule is a pure function of a request (its API and its body) and of the replies that the server gave before.
-It returns what a server answers, in our words, or None. Servers differ: vLLM and llama.cpp parse past arguments,
-Mistral wants ids of nine letters and digits, Anthropic and OpenAI compare signed thinking with what they sent.
-A case names the rules that its server has.
+Each rule is a pure function of a request (its API and its body) and of the replies that the server gave
+before. It returns what a server answers, in our words, or None. Servers differ: vLLM and llama.cpp parse past
+arguments, Mistral wants ids of nine letters and digits, Anthropic and OpenAI compare signed thinking with what
+they sent. A case names the rules that its server has.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from zoolab.endpoint.cases import Body
@@ -150,7 +151,7 @@ def check_reasoning(_api: str, body: Body, said: Sequence[Any]) -> str | None:
     back = [_mark(item) for item in objects(body.get("input"))]
     for reply in said:
         came = [_mark(item) for item in objects(reply.get("output") if isinstance(reply, dict) else None)]
-        for reasoning, item in zip(came, came[1:], strict=False):
+        for reasoning, item in pairwise(came):
             if reasoning[0] != "reasoning" or item not in back:
                 continue
             place = back.index(item)
@@ -178,8 +179,9 @@ RULES: Mapping[str, Rule] = {
 def rejected(rejects: Sequence[Body], body: Body) -> Body | None:
     """The first of the rejections of settings that meets a request: its status and body; None if none does.
 
-    >>> rejected([{"setting": "temperature", "when": "always", "status": 400, "body": {}}], {"temperature": 0})["status"]
-    400
+    >>> rule = {"setting": "temperature", "when": "always", "status": 400, "body": {}}
+    >>> rejected([rule], {"temperature": 0})["status"], rejected([rule], {})
+    (400, None)
     """
     has_tools = bool(body.get("tools"))
     for each in rejects:

@@ -7,7 +7,7 @@ from tools.datasets.reports.row import CLEAN, NO_CLEANUP, NOON, OSLO, TIME, WEAT
 
 _DONE = done("chat")
 _MUST_TELL = "Run nothing of the last call, tell the model or the caller why, and call the end no answer."
-_CUT = {"prompt": CLEAN, "must_not_run": NO_CLEANUP}
+_CUT: JSON = {"prompt": CLEAN, "must_not_run": NO_CLEANUP}
 _OSLO = '{"city": "Oslo"}'
 
 
@@ -22,7 +22,7 @@ def cut() -> list[JSON]:
             "chat-cut-blank",
             "cut call",
             ["ahwurm/localharness #77", "vllm-project/vllm #46303, #58228", "can1357/oh-my-pi #1786"],
-            "The limit of tokens cut the reply after the name of the tool, and the blank arguments ran as {}.",
+            "The limit of tokens cut the reply after the tool's name, and the blank arguments ran as {}.",
             _MUST_TELL,
             [chat(None, [_cleanup("")], "length", "cut"), _DONE],
             **_CUT,
@@ -76,7 +76,7 @@ def cut() -> list[JSON]:
             "chat-context-window",
             "cut call",
             ["turnstonelabs/turnstone #1162", "earendil-works/pi #1868"],
-            "The context window was full. Its name for that end is not `length`, so the call counted as whole.",
+            "The context window was full. That end is not called `length`, so the call counted as whole.",
             _MUST_TELL,
             [chat(None, [_cleanup("{}")], "model_context_window_exceeded", "cut"), _DONE],
             **_CUT,
@@ -115,7 +115,7 @@ def _late() -> JSON:
 
 def failed() -> list[JSON]:
     """Replies that are no answer, and hold no call that may run."""
-    reasoning = {"reasoning_content": "The user wants to know the time. I call the tool."}
+    reasoning: JSON = {"reasoning_content": "The user wants to know the time. I call the tool."}
     open_call = '<tool_call>\n{"name": "cleanup", "arguments": {}}\n</tool_call>'
     words = "The model made a call that cannot be read. See failed_generation."
     refused = {"message": words, "type": "invalid_request_error", "code": "tool_use_failed"}
@@ -125,7 +125,7 @@ def failed() -> list[JSON]:
             "chat-empty-turn",
             "empty end",
             ["NousResearch/hermes-agent #83882", "run-llama/llama_index #17921"],
-            "The reply was empty. It went back as an empty assistant message, and the next request was a 400.",
+            "The reply was empty. It went back as an empty message, and the next request was a 400.",
             "Call the end no answer, and never send an empty assistant message.",
             [chat("", end="empty"), _DONE],
             prompt=TIME,
@@ -160,7 +160,11 @@ def failed() -> list[JSON]:
         report(
             "chat-failed-generation",
             "failed end",
-            ["langchain-ai/langchain #31440", "huggingface/smolagents #1119", "groq/groq-typescript #28, #103"],
+            [
+                "langchain-ai/langchain #31440",
+                "huggingface/smolagents #1119",
+                "groq/groq-typescript #28, #103",
+            ],
             "The server could not read the call, and answered 400 with what the model had written.",
             "Call the end no answer, and show what the model wrote.",
             [failure(400, {"error": refused}), _DONE],
@@ -268,7 +272,7 @@ def fields() -> list[JSON]:
     google = {"google": {"thought_signature": "c2lnbmVk"}}
     own = {"thought_signature": "c2lnbmVk"}
     thought = "I need the weather of Oslo."
-    shared = {"prompt": WEATHER, "must_run": [OSLO]}
+    shared: JSON = {"prompt": WEATHER, "must_run": [OSLO]}
     return [
         report(
             "chat-reasoning-details",
@@ -318,16 +322,17 @@ def streams() -> list[JSON]:
     parts = [{"type": "text", "text": "I look "}, {"type": "text", "text": "it up."}]
     weather = chat_call("call_a01", "get_weather", _OSLO)
     rome = {"name": "get_weather", "arguments": {"city": "Rome", "days": 1}}
-    late = [
+    late: list[JSON] = [
         {"tool_calls": [{"index": 0, "id": "call_a01", "function": {"arguments": '{"city":'}}]},
         {"tool_calls": [{"index": 0, "function": {"name": "get_weather", "arguments": ' "Oslo"}'}}]},
     ]
     both = [chat_call(None, "get_weather", text) for text in (_OSLO, '{"city": "Rome"}')]
-    without = [
+    one: list[JSON] = [{"tool_calls": [{**call, "index": 0}]} for call in both]
+    without: list[JSON] = [
         {"tool_calls": [{"id": "call_a01", "function": {"name": "get_weather", "arguments": '{"city":'}}]},
         {"tool_calls": [{"function": {"arguments": ' "Oslo"}'}}]},
     ]
-    shared = {"prompt": WEATHER, "must_run": [OSLO]}
+    shared: JSON = {"prompt": WEATHER, "must_run": [OSLO]}
     return [
         report(
             "chat-content-in-parts",
@@ -354,7 +359,7 @@ def streams() -> list[JSON]:
             ["huggingface/smolagents #1569, #1958", "BerriAI/litellm #11262, #11528"],
             "Two whole calls of one tool came with the index 0 and no id, and became one.",
             "Run both.",
-            [chat(None, both, *_CALLS, deltas=[{"tool_calls": [{**c, "index": 0}]} for c in both]), _DONE],
+            [chat(None, both, *_CALLS, deltas=one), _DONE],
             prompt="How is the weather in Oslo and in Rome?",
             must_run=[OSLO, rome],
         ),

@@ -23,6 +23,12 @@ def failure(status: int, body: Any) -> Said:
     return Said(answer, answer, "failed")
 
 
+def _broken_off(plain: JSON) -> JSON:
+    """A plain reply that ends in the middle; its stream has no end."""
+    text = json.dumps(plain)
+    return {"status": 200, "body": text[: len(text) * 2 // 3]}
+
+
 def halves(text: str) -> list[str]:
     """A text in two pieces, or in none if it is empty."""
     middle = (len(text) + 1) // 2
@@ -48,7 +54,10 @@ def chat(
     others: Sequence[JSON] = (),
     **message: Any,
 ) -> Said:
-    """A completion. `deltas` replace those made of the message; `others` are further choices."""
+    """A completion, broken off if `finish` is None.
+
+    `deltas` replace those made of the message; `others` are further choices.
+    """
     asked = {"tool_calls": list(calls)} if calls else {}
     whole = {"role": "assistant", "content": content, **message, **asked}
     first = {"index": 0, "message": whole, "finish_reason": finish}
@@ -60,7 +69,9 @@ def chat(
     if finish is not None:
         choices.append([_chat_choice({}, finish)])
     chunks = [{**head, "object": "chat.completion.chunk", "choices": each} for each in choices]
-    return Said(plain, [*chunks, *([] if finish is None else ["[DONE]"])], end)
+    if finish is None:
+        return Said(_broken_off(plain), chunks, end)
+    return Said(plain, [*chunks, "[DONE]"], end)
 
 
 def _of_message(choice: JSON) -> list[JSON]:
@@ -97,12 +108,12 @@ def use(id: str, name: str, input: JSON, partial: str | None = None) -> JSON:
 
 
 def anthropic(blocks: Sequence[JSON], stop: str | None = "end_turn", end: str = "answered") -> Said:
-    """A message of content blocks; without an end if `stop` is None."""
+    """A message of content blocks; broken off if `stop` is None."""
     whole = [{key: value for key, value in block.items() if key != "partial"} for block in blocks]
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "any"}
     usage = {"input_tokens": 1, "output_tokens": 1}
     plain = {**head, "content": whole, "stop_reason": stop, "stop_sequence": None, "usage": usage}
-    begun = {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    begun: JSON = {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
     events: list[JSON] = [{"type": "message_start", "message": begun}]
     for index, block in enumerate(blocks):
         last = stop is None and index == len(blocks) - 1
@@ -111,7 +122,7 @@ def anthropic(blocks: Sequence[JSON], stop: str | None = "end_turn", end: str = 
         told = {"stop_reason": stop, "stop_sequence": None}
         events.append({"type": "message_delta", "delta": told, "usage": {"output_tokens": 1}})
         events.append({"type": "message_stop"})
-    return Said(plain, events, end)
+    return Said(_broken_off(plain) if stop is None else plain, events, end)
 
 
 def _block_events(index: int, block: JSON, *, ended: bool) -> list[JSON]:
@@ -153,10 +164,10 @@ def response_text(text: str) -> JSON:
 def responses(
     items: Sequence[JSON], status: str | None = "completed", end: str = "answered", **more: Any
 ) -> Said:
-    """A response of output items; its stream has no end if `status` is None."""
+    """A response of output items; broken off if `status` is None."""
     head = {"id": "resp_1", "object": "response", "created_at": 1, "model": "any", "error": None}
     head |= {"incomplete_details": None, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
-    plain = {**head, "status": status or "in_progress", "output": list(items), **more}
+    plain = {**head, "status": status, "output": list(items), **more}
     begun = {**head, "status": "in_progress", "output": []}
     events: list[JSON] = [{"type": "response.created", "response": begun}]
     for index, item in enumerate(items):
@@ -164,7 +175,7 @@ def responses(
     if status is not None:
         events.append({"type": f"response.{status}", "response": plain})
     numbered = [{**event, "sequence_number": number} for number, event in enumerate(events)]
-    return Said(plain, numbered, end)
+    return Said(_broken_off(plain) if status is None else plain, numbered, end)
 
 
 def _item_events(index: int, item: JSON) -> list[JSON]:
@@ -207,14 +218,18 @@ def gemini(
     *,
     pieces: Sequence[Sequence[JSON]] | None = None,
 ) -> Said:
-    """A candidate of parts; `pieces` are the parts of each event, by default one part an event."""
+    """A candidate of parts, broken off if `finish` is None.
+
+    `pieces` are the parts of each event, by default one part an event.
+    """
     last = {} if finish is None else {"finishReason": finish}
-    plain = _candidate({"content": {"role": "model", "parts": list(parts)}, **last} if parts else last)
+    content = {"role": "model", "parts": list(parts)} if parts else {}
+    plain = _candidate({"content": content, **last})
     cut = [[part] for part in parts] if pieces is None else [list(each) for each in pieces]
     events = [_candidate({"content": {"role": "model", "parts": each}}) for each in cut]
     if finish is not None:
-        events.append(_candidate(last))
-    return Said(plain, events, end)
+        events.append(_candidate({"content": {}, **last}))
+    return Said(_broken_off(plain) if finish is None else plain, events, end)
 
 
 def _candidate(candidate: JSON) -> JSON:
@@ -231,7 +246,7 @@ def ollama(
     end: str = "answered",
     **message: Any,
 ) -> Said:
-    """A chat response; its stream has no end if `reason` is None."""
+    """A chat response; broken off if `reason` is None."""
     head = {"model": "any", "created_at": "2026-11-27T00:00:00Z"}
     asked = {"tool_calls": list(calls)} if calls else {}
     done = {"done": False} if reason is None else {"done": True, "done_reason": reason}
@@ -242,7 +257,7 @@ def ollama(
     events = [{**head, "message": {"role": "assistant", **piece}, "done": False} for piece in pieces]
     if reason is not None:
         events.append({**head, "message": {"role": "assistant", "content": ""}, **done})
-    return Said(plain, events, end)
+    return Said(_broken_off(plain) if reason is None else plain, events, end)
 
 
 def ollama_call(name: str, arguments: Any, **more: Any) -> JSON:

@@ -17,10 +17,10 @@ from tools.datasets.reports.forms import (
 from tools.datasets.reports.row import CLEAN, NO_CLEANUP, NOON, OSLO, TIME, WEATHER, done, report
 
 _MUST_TELL = "Run nothing of the last call, tell the model or the caller why, and call the end no answer."
-_CUT = {"prompt": CLEAN, "must_not_run": NO_CLEANUP}
-_RIGHT = {"prompt": WEATHER, "must_run": [OSLO]}
+_CUT: JSON = {"prompt": CLEAN, "must_not_run": NO_CLEANUP}
+_RIGHT: JSON = {"prompt": WEATHER, "must_run": [OSLO]}
 _OSLO = '{"city": "Oslo"}'
-_BOTH = {"prompt": "How is the weather in Oslo, and what time is it?", "must_run": [OSLO, NOON]}
+_BOTH: JSON = {"prompt": "How is the weather in Oslo, and what time is it?", "must_run": [OSLO, NOON]}
 
 
 def of_anthropic() -> list[JSON]:
@@ -38,7 +38,7 @@ def of_anthropic() -> list[JSON]:
             "anthropic-cut-empty-input",
             "cut call",
             ["mattmezza/humux #77", "deepset-ai/haystack-core-integrations #3982"],
-            "The limit of tokens cut the reply after the name of the tool, and the call came with the input {}.",
+            "The limit of tokens cut the reply after the tool's name, and the call came with the input {}.",
             _MUST_TELL,
             [anthropic([text, use("toolu_01", "cleanup", {}, "")], "max_tokens", "cut"), end],
             **_CUT,
@@ -105,7 +105,7 @@ def of_anthropic() -> list[JSON]:
             "anthropic-empty-turn",
             "empty end",
             ["NousResearch/hermes-agent #83882", "run-llama/llama_index #17278, #17921"],
-            "The reply had no content and counted as an answer. It went back, and the API takes no empty turn.",
+            "The reply was empty and counted as an answer. It went back, and the API takes no empty turn.",
             "Call the end no answer, and never send an empty turn.",
             [anthropic([], "end_turn", "empty"), end],
             prompt=TIME,
@@ -178,7 +178,10 @@ def of_responses() -> list[JSON]:
     end = done("responses")
     partial = response_call("call_a01", "cleanup", '{"path": "/data/new"}', status="incomplete")
     blank = response_call("call_a01", "cleanup", "", status="incomplete")
-    weather, time = response_call("call_a01", "get_weather", _OSLO), response_call("call_a02", "get_time", "{}")
+    weather, time = (
+        response_call("call_a01", "get_weather", _OSLO),
+        response_call("call_a02", "get_time", "{}"),
+    )
     thoughts = [
         {"type": "reasoning", "id": f"rs_{n}", "summary": [], "encrypted_content": f"c2lnbmVk{n}"}
         for n in (1, 2)
@@ -272,7 +275,7 @@ def of_responses() -> list[JSON]:
             "responses-reasoning-between-calls",
             "order of what goes back",
             ["QwenLM/qwen-code #8169", "vercel/ai #7099", "rikkahub/rikkahub #1690"],
-            "Each call followed its own reasoning. All reasoning was moved before the calls, and that is a 400.",
+            "Each call followed its own reasoning. All reasoning was moved to the front, and that is a 400.",
             "Send each reasoning item back directly before the item that followed it.",
             [responses([thoughts[0], weather, thoughts[1], time], "completed", "calls"), end],
             refuses=["reasoning"],
@@ -344,9 +347,9 @@ def of_gemini() -> list[JSON]:
             "gemini-empty",
             "empty end",
             ["anomalyco/opencode #43984", "mistralai/mistral-vibe #130"],
-            "The candidate ended well and had no parts. It counted as an answer, and went back as an empty turn.",
+            "The candidate held an empty text. It counted as an answer, and went back as an empty turn.",
             "Call the end no answer, and never send an empty turn.",
-            [gemini([], "STOP", "empty"), end],
+            [gemini([{"text": ""}], "STOP", "empty"), end],
             prompt=TIME,
         ),
         report(
@@ -438,7 +441,7 @@ def of_ollama() -> list[JSON]:
             "ollama-call-before-the-end",
             "which delta belongs to which call",
             ["openclaw/Tachikoma #34", "kooshi/llama-swappo #13"],
-            "The call came in a line that is not done, and clients that read only text or the last line lost it.",
+            "The call came in a line that is not done, and clients that read the last line lost it.",
             "Run the call.",
             [ollama("", [weather], "stop", "calls"), end],
             **_RIGHT,

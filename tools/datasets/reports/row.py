@@ -48,13 +48,26 @@ def report(
     """A row. Its API is the first word of its id; `refuses` are rules beside those of every strict server."""
     api = id.partition("-")[0]
     return {
-        **{"id": id, "made": "authored", "source": list(source), "day": DAY, "kind": kind, "api": api},
-        **{"happened": happened, "must": must, "prompt": prompt, "tools": list(tools)},
-        **{"settings": settings or {}, "plain": [each.plain for each in replies]},
-        **{"streamed": [each.streamed for each in replies], "ends": [each.end for each in replies]},
-        **{"must_run": list(must_run), "must_not_run": list(must_not_run)},
-        **{"must_return": list(must_return), "must_say": list(must_say)},
-        **{"refuses": [*_ALWAYS[api], *refuses], "rejects": list(rejects)},
+        "id": id,
+        "made": "authored",
+        "source": list(source),
+        "day": DAY,
+        "kind": kind,
+        "api": api,
+        "happened": happened,
+        "must": must,
+        "prompt": prompt,
+        "tools": list(tools),
+        "settings": settings or {},
+        "plain": [each.plain for each in replies],
+        "streamed": [each.streamed for each in replies],
+        "ends": [each.end for each in replies],
+        "must_run": list(must_run),
+        "must_not_run": list(must_not_run),
+        "must_return": list(must_return),
+        "must_say": list(must_say),
+        "refuses": [*_ALWAYS[api], *refuses],
+        "rejects": list(rejects),
     }
 
 
