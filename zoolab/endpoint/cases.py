@@ -59,7 +59,7 @@ class Case:
 
         >>> Case.of({"id": "mine"})
         Traceback (most recent call last):
-        zoolab.errors.InvalidInput: the case 'mine' lacks made; expected id, made, source, ...
+        zoolab.errors.InvalidInput: the case "mine" lacks made; expected id, made, source, ...
         """
         names = [field.name for field in fields(cls)]
         missing = [name for name in names if name not in row]

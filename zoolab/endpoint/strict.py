@@ -2,8 +2,8 @@
 
 Each rule is a pure function of a request (its API and its body) and of the replies that the server gave
 before. It returns what a server answers, in our words, or None. Servers differ: vLLM and llama.cpp parse past
-arguments, Mistral wants ids of nine letters and digits, Anthropic and OpenAI compare signed thinking with what
-they sent. A case names the rules that its server has.
+arguments, Mistral wants ids of nine letters and digits, Anthropic and OpenAI compare signed thinking with
+what they sent. A case names the rules that its server has.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def refusal(rules: Sequence[str], api: str, body: Body, said: Sequence[Any] = ()
 
     >>> bad = {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}
     >>> refusal(["names", "arguments"], "chat", {"messages": [bad]})
-    "the arguments of a call of 'f' are not a JSON object"
+    'the arguments of a call of "f" are not a JSON object'
     """
     return next(filter(None, (RULES[rule](api, body, said) for rule in rules)), None)
 
