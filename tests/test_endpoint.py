@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -466,6 +467,24 @@ def test_the_anthropic_client_sends_back_what_came() -> None:
             asked += [{"role": "assistant", "content": message.content}, {"role": "user", "content": results}]
             client.messages.create(messages=asked, **given)
             assert str(server.verdict(ended_well=True)) == f"+ {id}: did right"
+
+
+@pytest.mark.parametrize("id", ["responses-reasoning-between-calls", "responses-reasoning-is-kept"])
+def test_the_openai_client_sends_back_what_came(id: str) -> None:
+    with endpoint(id) as server:
+        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
+        asked: list[Any] = [{"role": "user", "content": CASES[id].prompt}]
+        with client.responses.stream(model="any", input=asked) as stream:
+            items = stream.get_final_response().output
+        texts = {"get_weather": "ran get_weather(city=Oslo, days=1)", "get_time": "ran get_time()"}
+        asked += [item.to_dict() for item in items]
+        asked += [
+            {"type": "function_call_output", "call_id": item.call_id, "output": texts[item.name]}
+            for item in items
+            if item.type == "function_call"
+        ]
+        client.responses.create(model="any", input=asked)
+        assert str(server.verdict(ended_well=True)) == f"+ {id}: did right"
 
 
 def judged(*words: str) -> tuple[int, list[dict[str, Any]]]:

@@ -188,6 +188,8 @@ class _Handler(BaseHTTPRequestHandler):
             pieces, kind = [text.encode()], "application/json"
         self.send_response(answer.status)
         self.send_header("content-type", kind)
+        if self.close_connection:
+            self.send_header("connection", "close")
         self.send_header("content-length", str(sum(map(len, pieces))))
         self.end_headers()
         for piece in pieces:

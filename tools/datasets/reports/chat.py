@@ -117,7 +117,7 @@ def failed() -> list[JSON]:
     """Replies that are no answer, and hold no call that may run."""
     reasoning: JSON = {"reasoning_content": "The user wants to know the time. I call the tool."}
     open_call = '<tool_call>\n{"name": "cleanup", "arguments": {}}\n</tool_call>'
-    words = "The model made a call that cannot be read. See failed_generation."
+    words = "Failed to call a function. See 'failed_generation' for more details."
     refused = {"message": words, "type": "invalid_request_error", "code": "tool_use_failed"}
     refused["failed_generation"] = "<function=get_weather>" + _OSLO + "</function>"
     return [
@@ -380,7 +380,7 @@ def settings() -> list[JSON]:
     loc = ["body", "max_completion_tokens"]
     extra = {"type": "extra_forbidden", "loc": loc, "msg": "Extra inputs are not permitted", "input": 100}
     effort = {"code": "invalid-argument", "error": "Model any does not support parameter reasoningEffort."}
-    words = "json mode cannot be combined with tool calling"
+    words = "json mode cannot be combined with tool/function calling"
     schema = {"type": "object", "properties": {"degrees": {"type": "integer"}}, "required": ["degrees"]}
     described = {"name": "answer", "schema": {**schema, "additionalProperties": False}}
     weather = chat(None, [chat_call("call_a01", "get_weather", _OSLO)], *_CALLS)
@@ -462,7 +462,7 @@ def settings() -> list[JSON]:
     ]
 
 
-_PARALLEL = "'parallel_tool_calls' is only allowed when 'tools' are given."
+_PARALLEL = "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified."
 
 
 def _error(message: str) -> JSON:
