@@ -462,7 +462,10 @@ def settings() -> list[JSON]:
     ]
 
 
-_PARALLEL = "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified."
+_PARALLEL = (
+    "Invalid value for 'parallel_tool_calls': "
+    "'parallel_tool_calls' is only allowed when 'tools' are specified."
+)
 
 
 def _error(message: str) -> JSON:
