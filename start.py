@@ -47,7 +47,7 @@ VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 # The commands of zoolab, known before it is installed.
 COMMANDS = (
-    *("lab", "walk", "inspect", "policy", "proxy", "stress", "record", "local", "doctor"),
+    *("lab", "walk", "inspect", "policy", "proxy", "stress", "endpoint", "record", "local", "doctor"),
     *("mcp", "serve-tools", "course", "labs", "datasets", "grade", "progress", "experiment"),
 )
 # These are start.py's own, and need what developers need.

@@ -19,7 +19,10 @@ FLOORS = [
     ["lazy"],
     ["errors"],
     ["files", "running.interrupts", "jsontext"],
-    ["running.awaited", "running.jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
+    [
+        *("running.awaited", "running.jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"),
+        "endpoint",
+    ],
     ["records.messages"],
     ["records.ends"],
     ["records.outgoing"],
