@@ -110,6 +110,9 @@ def check_end(raw: str, proposed: Any) -> None:
     Traceback (most recent call last):
     zoolab.repair.reading.Refused: the text ends in the middle of a value, or where more may follow
     """
+    with suppress(Refused):
+        if not read(raw)[2]:
+            return
     text = unwrapped(raw).rstrip()
     leaf = proposed
     while isinstance(leaf, dict | list) and leaf:
