@@ -19,8 +19,8 @@ FLOORS = [
     ["lazy"],
     ["errors"],
     ["files", "running.interrupts", "jsontext"],
-    ["running.awaited", "running.jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
-    ["running", "tools"],
+    ["running.awaited", "running.jobs", "study.statistics", "schema", "secrets", "tokens"],
+    ["running", "textcalls", "tools"],
     ["records"],
     ["steps.result"],
     [
