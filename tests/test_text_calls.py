@@ -15,6 +15,7 @@ from zoolab.models.recording import Recording, shipped
 from zoolab.repair import RuleRepair
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
 from zoolab.textcalls import before_calls, find_calls, readings, spoken
+from zoolab.textcalls.calls import MARKS as MARKS_OF
 
 ONE = [("f", {"x": 1})]
 TWO = [("f", {"x": 1}), ("g", {"y": "a b", "z": [True, None]})]
@@ -130,6 +131,33 @@ def olmo(calls):
     return "\n".join(["<function_calls>", *lines, "</function_calls>"])
 
 
+def apertus(calls):
+    """Apertus: each call is an object of one member."""
+    return f"<|tools_prefix|>{json.dumps([{name: given} for name, given in calls])}<|tools_suffix|>"
+
+
+def gemma_4(calls, begin="<|tool_call>", end="<tool_call|>", quote='<|"|>'):
+    """Gemma 4: strings between marks, keys without quotes."""
+    return "".join(f"{begin}call:{name}{in_gemma(given, quote)}{end}" for name, given in calls)
+
+
+def function_gemma(calls):
+    """FunctionGemma."""
+    return gemma_4(calls, "<start_function_call>", "<end_function_call>", "<escape>")
+
+
+def in_gemma(value, quote):
+    """A value as the Gemma models write it."""
+    match value:
+        case str():
+            return f"{quote}{value}{quote}"
+        case dict():
+            return "{" + ",".join(f"{k}:{in_gemma(v, quote)}" for k, v in value.items()) + "}"
+        case list():
+            return "[" + ",".join(in_gemma(item, quote) for item in value) + "]"
+    return json.dumps(value)
+
+
 def kimi_3(calls):
     """Kimi K3: says of every value whether it is a string."""
     return "".join(
@@ -177,7 +205,7 @@ def json_list(calls):
 
 WITH_QUOTES = [
     *(hermes, mistral_list, mistral_heads, mistral_ids, kimi, deepseek, gpt_oss),
-    *(llama, pythonic, tool_code, olmo, json_list, json_lines, json_fences),
+    *(llama, pythonic, tool_code, olmo, json_list, json_lines, json_fences, apertus, gemma_4, function_gemma),
 ]
 WITHOUT_QUOTES = [qwen_coder, glm, invoke]
 FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml, kimi_3]
@@ -465,8 +493,8 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
         ('<function=f>{"x": 1}</function>', ONE),
         ("<tool_call>\n<function=f>\n<parameter=x>\nTrue\n</parameter>\n</tool_call>", [("f", {"x": True})]),
         (
-            "<function=f><parameter=x>\n<p>\n</parameter> b\n</parameter></function>",
-            [("f", {"x": "<p>\n</parameter> b"})],
+            "<function=f><parameter=x>\n<p>\n</p> b\n</parameter></function>",
+            [("f", {"x": "<p>\n</p> b"})],
         ),
         ("<function=f><parameter=x> a\n</parameter></function>", [("f", {"x": " a\n"})]),
         ("<tool_call>f</tool_call>", [("f", {})]),
@@ -489,6 +517,33 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
         ("```tool_code\n[f(x=1)]\n```", ONE),
         ("Sure! [f(x=1)]", ONE),
         ("[\n  f(\n    x=1\n  )\n]", ONE),
+        ('[f(from="Oslo", in=1, is=[True], x=2)]', [("f", {"from": "Oslo", "in": 1, "is": [True], "x": 2})]),
+        ('<｜tool_call_start｜>[f(class="a = b")]<｜tool_call_end｜>', [("f", {"class": "a = b"})]),
+        ('<|channel|>commentary to=functions.f json<|message|>{"x": 1}<|call|>', ONE),
+        ('<|start|>assistant to=functions.f<|channel|>commentary json<|message|>{"x": 1}', ONE),
+        ('<｜channel｜>commentary to=f <｜constrain｜>json<｜message｜>{"x": 1}', ONE),
+        ('assistantcommentary to=functions.f json{"x": 1}', ONE),
+        ('<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant to=functions.f<|message|>{"x": 1}', ONE),
+        ('<|tool▁call▁begin|>f<|tool▁sep|>{"x": 1}', ONE),
+        ('< | tool_call_begin | >function< | tool_sep | >f\n```json\n{"x": 1}', ONE),
+        ('<｜tool_call_begin｜>functions.f:0<｜tool_call_argument_begin｜>{"x": 1}', ONE),
+        (
+            '<‖DSML‖invoke name="f"><‖DSML‖parameter name="x" string="false">1</‖DSML‖parameter>'
+            "</‖DSML‖invoke>",
+            ONE,
+        ),
+        (
+            '<｜｜DSML｜｜invoke name="f"><｜｜DSML｜｜parameter name="x">1</｜｜DSML｜｜parameter>'
+            "</｜｜DSML｜｜invoke>",
+            ONE,
+        ),
+        ('<｜tools_prefix｜>[{"f": {"x": 1}}]<｜tools_suffix｜>', ONE),
+        ("<|tool_call>call:f{x:1}call:f{x:1}<tool_call|>", ONE * 2),
+        (
+            '<|tool_call>call:f{x:{y:[<|"|>a, {b}<|"|>,2.5,true,null]},"z":"q"}<tool_call|>',
+            [("f", {"x": {"y": ["a, {b}", 2.5, True, None]}, "z": "q"})],
+        ),
+        ("I look.\ncall:f{x:1}", ONE),
         ("[a.b(x=-1, y=(1, 2), z={'k': true})]", [("a.b", {"x": -1, "y": [1, 2], "z": {"k": True}})]),
     ],
 )
@@ -510,7 +565,7 @@ REFERENCE = {
 @pytest.mark.parametrize("family", WITHOUT_QUOTES)
 def test_the_schema_tells_text_from_numbers_where_a_family_writes_no_quotes(family):
     written = {"ref": "5123123", "note": "true", "any": "7", "days": "3", "other": "4"}
-    typed = {"ref": "5123123", "note": "true", "any": 7, "days": 3, "other": 4}
+    typed = {"ref": "5123123", "note": "true", "any": "7", "days": 3, "other": 4}
     text = family([("pay", written), ("other", {"ref": "1"})])
     for tools in ({"pay": REFERENCE}, ToolRegistry([Tool("pay", "Pay.", REFERENCE)])):
         calls = read_calls(text, tools=tools)
@@ -520,6 +575,46 @@ def test_the_schema_tells_text_from_numbers_where_a_family_writes_no_quotes(fami
         "ref": "null",
         "note": None,
     }
+
+
+CODES = {"type": "string", "enum": ["1", "2"]}
+NESTED = {
+    "$defs": {"Code": CODES, "Day": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+    "type": "object",
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "written", "value"),
+    [
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "5123", "5123"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "null", None),
+        ({"oneOf": [{"type": "string"}, {"type": "array"}]}, "5123", "5123"),
+        ({"oneOf": [{"type": "string"}, {"type": "array"}]}, "[1]", [1]),
+        ({"type": "string", "nullable": True}, "true", "true"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "5123", 5123),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "5123", "5123"),
+        ({"$ref": "#/$defs/Code"}, "1", "1"),
+        ({"$ref": "#/$defs/Day"}, "1", 1),
+        ({"$ref": "#/properties/other"}, "1", "1"),
+        ({"allOf": [{"$ref": "#/$defs/Code"}]}, "2", "2"),
+        ({"enum": ["1", "2"]}, "2", "2"),
+        ({"enum": [1, 2]}, "2", 2),
+        ({"const": "7"}, "7", "7"),
+        ({"type": "string", "pattern": "^[A-Z]+$"}, "12", "12"),
+        ({"type": "integer", "maximum": 5}, "12", 12),
+        ({"type": "array", "items": {"type": "string"}}, '["1"]', ["1"]),
+        ({"type": "boolean"}, "True", True),
+        ({"type": "string"}, "None", "None"),
+        ({}, "12", 12),
+        (True, "12", 12),
+        ({"$ref": "#/nowhere"}, "12", 12),
+    ],
+)
+def test_the_checker_of_the_tool_says_how_a_value_without_quotes_is_read(schema, written, value):
+    parameters = {**NESTED, "required": ["w"], "properties": {"v": schema, "w": {}, "other": CODES}}
+    (call,) = read_calls(function_tag("f", {"v": written}), tools={"f": parameters})
+    assert json.loads(call.arguments) == {"v": value}
 
 
 @pytest.mark.parametrize("schema", [None, True, {}, {"properties": []}, {"properties": {"ref": True}}])
@@ -640,6 +735,8 @@ def test_nothing_is_read_after_a_mebibyte():
         "<parameter>x</parameter><parameter=a>1</parameter>",
         "<parameter=a>1<parameter=b>2</parameter>",
         "<parameter=a>1",
+        "<parameter=a>1</parameter> b=2</parameter>",
+        "<parameter=a>1</parameter>b><parameter=c>2</parameter></parameter>",
         "<parameter=a>1</parameter>and b is 2",
         '{"a": 1}<parameter=b>2</parameter>',
         f"<parameter={'a' * 200}>1</parameter>",
@@ -698,8 +795,16 @@ def test_a_string_in_a_pythonic_list_may_hold_raw_line_breaks():
         ('{"action": "search", "action_input": "Oslo"}', '"action" and "action_input"'),
         ("<tool_call>search</tool>", "<tool_call>"),
         (f"I call {CALL} and then {NEXT}.", "there is also g"),
+        ("<think>I call <tool_call>f", "a thought holds the begin of a call"),
+        (f"<think>I call {CALL}</think>No.", "a thought holds a call of f"),
+        (f"<|channel|>analysis<|message|>{CALL}<|end|>", "a thought holds a call of f"),
+        ('<|channel|>analysis to=functions.f <|message|>{"x": 1}<|call|>', "a thought holds"),
+        (f"{CALL}\nThis adds.", 'leaves out: "This adds."'),
+        (f"{hermes(ONE)}\n<tool_call>search", "the begin of one more"),
+        ("<｜tool▁calls▁begin｜>search", "the begin of a call"),
         ("Hello.", ""),
         (CALL, ""),
+        (f"```json\n{{{CALL}}}\n```", ""),
         (hermes(TWO), ""),
         ('Data: {"name": "Bob", "age": 5}', ""),
     ],
@@ -710,7 +815,7 @@ def test_what_is_nearly_a_call_has_a_note(text, note):
     assert bool(found) == bool(note)
 
 
-AUTO = [json_fences, json_lines, hermes, qwen_coder]
+AUTO = [json_fences, json_lines, hermes, qwen_coder, gemma_4, apertus]
 
 
 @pytest.mark.parametrize("family", AUTO)
@@ -724,6 +829,46 @@ def test_tools_may_be_sent_natively_and_called_in_text(family):
     assert [call["id"] for call in assistant["tool_calls"]] == [result["tool_call_id"] for result in results]
     assert ([result["content"] for result in results], answer["content"]) == (["3", "7"], "3 and 7.")
     assert (assistant["content"], call.reply.text) == ("Both.", said)
+
+
+begins = st.from_regex(MARKS_OF["begin"]).map(lambda mark: mark.replace("\n", " "))
+
+
+@given(st.text("ab .{[\n", max_size=8), begins, st.lists(st.sampled_from(MARKS), max_size=8).map("".join))
+@settings(max_examples=300)
+def test_a_text_with_the_begin_of_a_call_gives_a_call_or_a_note(before, mark, after):
+    text = f"{before}{mark}{after}"
+    assert read_calls(text) or Reply({"role": "assistant", "content": text}).notes
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_begin_of_each_family_is_in_the_table(family):
+    said = family(TWO)
+    if family not in (pythonic, json_list, json_lines, json_fences):
+        assert MARKS_OF["begin"].search(said)
+    thought = {"role": "assistant", "content": None, "reasoning_content": said}
+    for message in (thought, {"role": "assistant", "content": f"<think>{said}"}):
+        assert read_calls(message, text=True) == []
+        assert "a thought holds a call of f" in " ".join(Reply(message).notes)
+
+
+def test_calls_that_are_not_read_leave_a_note():
+    def of(message, finish_reason="stop", raw=None):
+        return " ".join(Reply({"role": "assistant", **message}, finish_reason, raw=raw).notes)
+
+    native = {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    assert "ended with" in of({"content": "Hm."}, "tool_calls")
+    assert (
+        of({"content": hermes(ONE)}, "tool_calls")
+        == of({"content": None, "tool_calls": [native]}, "tool_calls")
+        == ""
+    )
+    assert "beside the calls" in of({"content": hermes(ONE), "tool_calls": [native]}, "tool_calls")
+    one, two = {"message": {"content": "Hi."}}, {"message": {"content": None, "tool_calls": [native]}}
+    assert "choice 2" in of({"content": "Hi."}, raw={"choices": [one, two]})
+    assert of({"content": "Hi."}, raw={"choices": [one, one]}) == ""
+    parts = [{"type": "thinking", "thinking": hermes(ONE)}, {"type": "text", "text": "Hi."}]
+    assert "a thought holds a call of f" in of({"content": parts})
 
 
 sentences = st.from_regex(r"[A-Z][a-z]{1,8}( [a-z]{1,8}){0,4}[.:!]", fullmatch=True)

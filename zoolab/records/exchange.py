@@ -12,6 +12,7 @@ from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
 from zoolab.records.ends import MEANINGS, WHOLE, End, end_of
 from zoolab.records.messages import Message, Messages, text_of
+from zoolab.records.notes import notes_of
 from zoolab.records.outgoing import outgoing
 
 _set = object.__setattr__
@@ -199,10 +200,8 @@ class Reply:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of calls in the text: it looks like one that is not read, or holds one more."""
-        from zoolab.textcalls import notes
-
-        return () if self.message.get("tool_calls") else notes(self.text)
+        """What to know of calls that are not read: in thoughts, beside other calls, in a further choice."""
+        return tuple(dict.fromkeys(notes_of(self.message, self.finish_reason, self.raw)))
 
 
 def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

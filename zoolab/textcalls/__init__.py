@@ -1,9 +1,12 @@
 """Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
 
 tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax M2, DeepSeek since 3.2, Kimi K3; JSON
-              between tags, with the name inside (Hermes, Qwen), or after a head with the name (Mistral, Kimi
-              K2, DeepSeek until 3.1, gpt-oss)
-pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3, name.call(...) of Llama
+              between marks, with the name inside (Hermes, Qwen, Apertus), or after a head with the name
+              (Mistral, Kimi K2, DeepSeek until 3.1, gpt-oss)
+values.py     values without quotes, typed by the schema of the tool
+gemma.py      call:name{key:value} of FunctionGemma and Gemma 4
+pythonic.py   [get_weather(city="Oslo")] of Llama 4 and LFM2, the same as code of Gemma 3 and OLMo 3,
+              name.call(...) of Llama 3
 around.py     what stands around the calls
 calls.py      JSON objects inside a text; calls as JSON on lines of its own, or the first object with name and
               arguments; Llama 3, Cohere; calls with arguments that are not JSON
@@ -20,7 +23,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from zoolab.jsontext import MAX_CHARS
+from zoolab.jsontext import MAX_CHARS, excerpt
 from zoolab.textcalls.around import before_calls, words_after
 from zoolab.textcalls.calls import (
     FAMILIES,
@@ -36,7 +39,7 @@ from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_co
 from zoolab.textcalls.tagged import read_marked
 from zoolab.textcalls.thoughts import spoken
 
-__all__ = ["TextCall", "before_calls", "find_calls", "notes", "readings", "spoken"]
+__all__ = ["TextCall", "before_calls", "find_calls", "notes", "notes_on_thought", "readings", "spoken"]
 
 _NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 
@@ -56,10 +59,13 @@ def find_calls(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[Text
     []
     """
     begin, end = spoken(text)
-    said = text[begin : min(end, begin + MAX_CHARS)]
-    found = [calls for calls in readings(said, schemas) if calls]
-    calls = min(found, key=lambda calls: calls[0].at) if found else broken_calls(said)[:1]
+    calls = _calls_in(text[begin : min(end, begin + MAX_CHARS)], schemas)
     return [replace(call, at=call.at + begin, end=call.end + begin) for call in calls] if begin else calls
+
+
+def _calls_in(said: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
+    found = [calls for calls in readings(said, schemas) if calls]
+    return min(found, key=lambda calls: calls[0].at) if found else broken_calls(said)[:1]
 
 
 def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[TextCall]]:
@@ -81,29 +87,53 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
 def notes(text: str) -> tuple[str, ...]:
     """What somebody should know who wonders why a text gave these calls, or none.
 
+    A text with the begin of a call, in whatever family, gives a call or a note.
+
     >>> notes('{"tool": "add", "arguments": {"a": 1}}')
     ('the text looks like a call as an object with "tool" and "arguments", which zoolab does not run',)
     >>> notes('I call {"name": "f", "arguments": {}} and then {"name": "g", "arguments": {}}.')
     ('only the first call is read: in prose there is also g; calls on lines of their own are all read',)
     """
     begin, end = spoken(text)
-    said = text[begin : min(end, begin + MAX_CHARS)]
+    last = begin + MAX_CHARS
     calls = find_calls(text)
-    if not calls:
-        near = _near_call(said)
-        return (f"the text looks like {near}, which zoolab does not run",) if near else ()
+    made = [_note_on_calls(text, calls) if calls else _note_on_none(text[begin : min(end, last)])]
+    if end > last:
+        made.append(f"nothing is read after {MAX_CHARS:,} characters")
+    return (*filter(None, made), *notes_on_thought(f"{text[:begin]}\n{text[end:]}"))
+
+
+def notes_on_thought(thought: str) -> tuple[str, ...]:
+    """A note if what would be a call is only thought.
+
+    >>> notes_on_thought('I could call {"name": "f", "arguments": {}}.')
+    ('a thought holds a call of f, which does not run',)
+    """
+    calls = _calls_in(thought[:MAX_CHARS])
+    if calls:
+        return (f"a thought holds a call of {excerpt(calls[0].name)[1:-1]}, which does not run",)
+    mark = MARKS["begin"].search(thought)
+    return (f"a thought holds the begin of a call ({mark.group()}), which does not run",) if mark else ()
+
+
+def _note_on_calls(text: str, calls: list[TextCall]) -> str:
+    begin, end = spoken(text)
+    said = text[begin : min(end, begin + MAX_CHARS)]
     alone, in_prose = plain_calls(said)
     unread = [call.name for run in in_prose[not alone :] for call in run]
-    if not unread or read_plain(said)[0].name != calls[0].name:
-        after = words_after(text, calls)
-        return (
-            (f'after the first call there is also text, which calls="auto" leaves out: {after}',)
-            if after
-            else ()
-        )
-    first = "calls on lines of their own are" if alone else "only the first call is"
-    also = ", ".join(unread)
-    return (f"{first} read: in prose there is also {also}; calls on lines of their own are all read",)
+    if unread and read_plain(said)[0].name == calls[0].name:
+        first = "calls on lines of their own are" if alone else "only the first call is"
+        also = ", ".join(unread)
+        return f"{first} read: in prose there is also {also}; calls on lines of their own are all read"
+    if mark := MARKS["begin"].search(text, calls[-1].end, end):
+        return f"after the calls there is the begin of one more ({mark.group()}), which is not read"
+    after = words_after(text, calls)
+    return f'after the first call there is also text, which calls="auto" leaves out: {after}' if after else ""
+
+
+def _note_on_none(said: str) -> str:
+    near = _near_call(said)
+    return f"the text looks like {near}, which zoolab does not run" if near else ""
 
 
 def _near_call(text: str) -> str:

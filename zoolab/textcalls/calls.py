@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from string import Template
 from typing import Any
 
 from zoolab.files import read_table
@@ -19,7 +20,10 @@ from zoolab.jsontext import MAX_CHARS
 #: How each family of models writes calls.
 FAMILIES = read_table("zoolab.textcalls", "families.toml")
 #: The marks in a text, by name.
-MARKS = {name: re.compile("".join(parts)) for name, parts in FAMILIES["marks"].items()}
+MARKS = {
+    name: re.compile(Template("".join(parts)).safe_substitute(FAMILIES))
+    for name, parts in FAMILIES["marks"].items()
+}
 
 #: Each member's value, and the text that it was read from.
 Members = dict[str, tuple[Any, str]]
@@ -178,6 +182,14 @@ def in_tag(found: JSONObject) -> TextCall | None:
         return call
     only_name = found.members.keys() <= _MAY_STAND_BESIDE_NAME
     return _call(found, found.value("name"), "", found.value("id")) if only_name else None
+
+
+def by_name(found: JSONObject) -> TextCall | None:
+    """The call in an object whose only member is the name of a tool, with its arguments."""
+    if len(found.members) != 1:
+        return None
+    (name,) = found.members
+    return _call(found, name, found.raw(name), None) if isinstance(found.value(name), dict) else None
 
 
 _BROKEN_CALL = re.compile(r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?=\{)')
