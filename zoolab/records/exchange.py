@@ -200,8 +200,12 @@ class Reply:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of calls that are not read: in thoughts, beside other calls, in a further choice."""
-        return tuple(dict.fromkeys(notes_of(self.message, self.finish_reason, self.raw)))
+        """What to know of a reply: what it lacks, and calls that are not read.
+
+        These are in thoughts, beside other calls, or in a further choice.
+        """
+        lacks = [self.shortfall] if self.shortfall else []
+        return tuple(dict.fromkeys([*lacks, *notes_of(self.message, self.finish_reason, self.raw)]))
 
 
 def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -326,7 +326,6 @@ def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
     usage = {name: value for name, value in (reply.usage or {}).items() if name not in known}
     return [
         ("finish_reason", reply.finish_reason),
-        ("not whole", reply.shortfall or None),
         ("model", reply.model),
         ("note", "; ".join(reply.notes) or None),
         ("streamed", f"in {count(len(reply.pieces), 'piece')}" if reply.pieces else None),
