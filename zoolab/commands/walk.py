@@ -21,12 +21,13 @@ from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
 from zoolab.records import KINDS, Decision, Message, Step
+from zoolab.records.messages import calls_of
 from zoolab.runs import Trace
 from zoolab.runs.imported import read_conversations
 from zoolab.secrets import scrub
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
-from zoolab.show.wording import calls_of, change_as_text, content_of, headline
+from zoolab.show.wording import change_as_text, content_of, headline
 from zoolab.toolbox.catalog import tools_defined, tools_named
 from zoolab.tools import ToolRegistry
 from zoolab.trace.events import as_read, events_of

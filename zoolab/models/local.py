@@ -34,6 +34,7 @@ from zoolab.files import read_table
 from zoolab.models import needle, weights
 from zoolab.models.transport import offline_client
 from zoolab.records import Reply, Request
+from zoolab.records.messages import text_of
 
 if TYPE_CHECKING:
     import openai
@@ -220,7 +221,7 @@ def words_request(request: Request) -> Request:
         for message in messages
         for call in message.get("tool_calls") or ()
     }
-    lines = [str(asked[-1].get("content"))]
+    lines = [text_of(asked[-1])]
     results = list(takewhile(lambda message: message.get("role") == "tool", reversed(messages)))
     for message in reversed(results):
         name = names.get(message.get("tool_call_id")) or "the tool"

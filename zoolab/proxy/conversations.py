@@ -20,9 +20,10 @@ from zoolab.apis.messages import arguments_object
 from zoolab.errors import Fault, ZoolabError
 from zoolab.jsontext import canonical, digest
 from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, ToolRegistry
+from zoolab.records.messages import calls_of
 from zoolab.runs import Trace
 from zoolab.runs.imported import tools_offered
-from zoolab.show.wording import calls_of, common_ends, content_of
+from zoolab.show.wording import common_ends, content_of
 from zoolab.trace.conversation import reply_steps, result_step
 from zoolab.trace.summary import outcome_of
 
