@@ -162,10 +162,27 @@ class Reply:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of calls in the text: it looks like one that is not read, or holds one more."""
+        """What to know of calls that are not read: one in the text, or in a further choice of the answer."""
         from zoolab.textcalls import notes
 
-        return () if self.message.get("tool_calls") else notes(self.text)
+        in_text = () if self.message.get("tool_calls") else notes(self.text)
+        further = "a further choice of the answer asks for a tool; only the first choice is read"
+        return (*in_text, further) if _calls_in_further_choices(self.raw or {}) else in_text
+
+
+def _calls_in_further_choices(raw: Mapping[str, Any]) -> bool:
+    """Whether an answer has calls in a choice after the first one (a candidate, in Gemini)."""
+    for name in ("choices", "candidates"):
+        choices = raw.get(name)
+        for choice in choices[1:] if isinstance(choices, list) else ():
+            message = choice.get("message") if isinstance(choice, dict) else None
+            content = choice.get("content") if isinstance(choice, dict) else None
+            parts = content.get("parts") if isinstance(content, dict) else None
+            if isinstance(message, dict) and message.get("tool_calls"):
+                return True
+            if any(isinstance(part, dict) and "functionCall" in part for part in parts or ()):
+                return True
+    return False
 
 
 def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
