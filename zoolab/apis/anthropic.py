@@ -26,8 +26,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.call_deltas import CallDeltas
+from zoolab.apis.events import cut, text_delta
 from zoolab.apis.interface import ERROR_KINDS, Api, Body, Fields, Tell
+from zoolab.apis.merging import copied, merge
 from zoolab.apis.messages import (
     arguments_object,
     calls_sent,
@@ -121,25 +123,23 @@ class Anthropic(Api):
                 case {"type": "message_start", "message": dict(message)}:
                     answer = {**message}
                 case {"type": "content_block_start", "content_block": dict(block)}:
-                    blocks[place] = {**block}
+                    blocks[place] = copied(block)
                     if block.get("type") == "tool_use":
                         whole = encode(block["input"]) if block.get("input") else ""
                         tell(calls.begin(place, block, whole))
                 case {"type": "content_block_delta", "delta": dict(delta)}:
-                    block = blocks.setdefault(place, {})
-                    for key, text in delta.items():
-                        if key != "type" and isinstance(text, str):
-                            block[key] = f"{block.get(key) or ''}{text}"
+                    merge(blocks.setdefault(place, {}), _grown(delta))
                     tell(text_delta(delta.get("text")) or calls.more(place, delta.get("partial_json")))
                 case {"type": "message_delta"}:
                     usage = {**as_dict(answer.get("usage")), **as_dict(event.get("usage"))}
-                    answer |= {**as_dict(event.get("delta")), "usage": usage}
+                    answer |= {**without(event, ("type", "delta")), **as_dict(event.get("delta"))}
+                    answer["usage"] = usage
                 case {"type": "message_stop"}:
-                    for block in blocks.values():
-                        if text := block.pop("partial_json", ""):
-                            block["input"] = arguments_object(text)
-                    return {**answer, "content": [*blocks.values()]}
-        raise too_early()
+                    break
+        for block in blocks.values():
+            if text := block.pop("partial_json", ""):
+                block["input"] = arguments_object(text)
+        return {**answer, "content": [*blocks.values()]}
 
     def _end_said(self, answer: Body) -> str | None:
         word = answer.get("stop_reason")
@@ -328,6 +328,13 @@ def _text_in(block: dict[str, Any], reading: Reading) -> str:
     if block.get("type") != "text":
         raise reading.junk(f"text, tool_use and tool_result, not {excerpt(block.get('type'))}")
     return reading.text(block.get("text"))
+
+
+def _grown(delta: Body) -> Body:
+    """What a delta adds to its block: a citation goes to the list of them."""
+    fields = without(delta, ["type"])
+    listed = {f"{key}s": [value] for key, value in fields.items() if isinstance(value, dict)}
+    return listed | {key: value for key, value in fields.items() if not isinstance(value, dict)}
 
 
 def _block(block: Body) -> tuple[Body, list[Body]]:

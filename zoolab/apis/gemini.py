@@ -25,7 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.call_deltas import CallDeltas
+from zoolab.apis.events import DONE, cut, text_delta
 from zoolab.apis.interface import Api, Body, Fields, Tell, Tools
 from zoolab.apis.messages import (
     calls_sent,
@@ -55,6 +56,7 @@ _SIGNATURE = ("google", "thought_signature")
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 _PROMISED = frozenset(read_table("zoolab.schema", "keywords.toml")["gemini"])
 _MOST_SCHEMAS = 10_000
+_OF_TEXT = {"text", "thought", "thoughtSignature"}
 
 
 class Gemini(Api):
@@ -121,24 +123,25 @@ class Gemini(Api):
         return {"error": {"code": status, "message": said, "status": kind.upper() or "UNKNOWN"}}
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """Each event is a response with further parts."""
+        """Each event is a response with further parts of each candidate; those of the first are told."""
         answer: Body = {}
-        candidate: Body = {}
-        parts: list[Body] = []
+        candidates: dict[int, Body] = {}
         calls = CallDeltas()
         for event in events:
-            candidates = event.get("candidates")
-            found = as_dict(candidates[0] if isinstance(candidates, list) and candidates else None)
-            answer, candidate = {**answer, **event}, {**candidate, **found}
-            for part in dicts_in(as_dict(found.get("content")).get("parts")):
-                parts.append(part)
-                call = as_dict(part.get("functionCall"))
-                tell(calls.whole(call, "args") if call else text_delta(part.get("text"), part.get("thought")))
-        if "content" in candidate:
-            candidate["content"] = {"role": "model", "parts": parts}
-        if candidate.get("finishReason") or answer.get("promptFeedback"):
-            return {**answer, "candidates": [candidate]}
-        raise too_early()
+            if event is not DONE:
+                answer |= event
+            for place, found in enumerate(dicts_in(event.get("candidates"))):
+                index = found.get("index")
+                number = index if isinstance(index, int) else place
+                known = candidates.setdefault(number, {})
+                parts = [*dicts_in(as_dict(known.get("content")).get("parts"))]
+                more = dicts_in(as_dict(found.get("content")).get("parts"))
+                known |= found
+                if "content" in known:
+                    known["content"] = {"role": "model", "parts": _joined(parts, more)}
+                for part in more if number == min(candidates) else ():
+                    tell(_delta_of(part, calls))
+        return {**answer, "candidates": [candidates[number] for number in sorted(candidates)]}
 
     def _end_said(self, answer: Body) -> str | None:
         candidates = dicts_in(answer.get("candidates")) or [{}]
@@ -147,6 +150,13 @@ class Gemini(Api):
             return blocked if self.ends.get(blocked) == "content_filter" else "SAFETY"
         word = candidates[0].get("finishReason")
         return word if isinstance(word, str) else None
+
+    def _ends_without_content(self, answer: Any) -> bool:
+        """Whether the API says why there is no content: the prompt was blocked, or a call was malformed."""
+        answer = as_dict(answer)
+        candidate = next(iter(dicts_in(answer.get("candidates"))), {})
+        end = self.ends.get(self._end_said(answer) or "", "stop")
+        return end != "stop" and not as_dict(candidate.get("content")).get("parts")
 
     def events(self, response: Body) -> Iterator[Body]:
         candidate = response["candidates"][0]
@@ -181,6 +191,8 @@ class Gemini(Api):
     def _read_reply(self, body: Any, reading: Reading) -> Message:
         """The first candidate; thought signatures, which newer models want back, stay with what they sign."""
         expected = "a candidate with content"
+        if self._ends_without_content(body):
+            return reply_message(None, [])
         candidates = reading.items(reading.object(body, expected).get("candidates"), expected)
         candidate = reading.object(candidates[0] if candidates else None, expected)
         content = reading.object(candidate.get("content"), expected)
@@ -343,6 +355,26 @@ def _result_in(part: dict[str, Any], reading: Reading) -> Message:
     id, name = result.get("id"), result.get("name")
     called = {"tool_call_id": id if isinstance(id, str) else None, "content": text}
     return {"role": "tool", **called, "tool_name": name if isinstance(name, str) else ""}
+
+
+def _delta_of(part: Body, calls: CallDeltas) -> Message:
+    """What a part adds to the message."""
+    call = as_dict(part.get("functionCall"))
+    return calls.whole(call, "args") if call else text_delta(part.get("text"), part.get("thought"))
+
+
+def _joined(parts: list[Body], more: list[Body]) -> list[Body]:
+    """Parts and further ones; a text goes on with the text before, unless that was signed."""
+    made = [*parts]
+    for part in more:
+        last = made[-1] if made else {}
+        text, before = part.get("text"), last.get("text")
+        alike = last.keys() <= {"text", "thought"} and last.get("thought") == part.get("thought")
+        if isinstance(text, str) and isinstance(before, str) and alike and not part.keys() - _OF_TEXT:
+            made[-1] = {**last, **part, "text": before + text}
+        else:
+            made.append(part)
+    return made
 
 
 def _pieces(parts: list[Body]) -> Iterator[Body]:

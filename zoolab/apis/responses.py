@@ -26,8 +26,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.call_deltas import CallDeltas
+from zoolab.apis.events import cut, text_delta
 from zoolab.apis.interface import Api, Body, Fields, Tell
+from zoolab.apis.merging import copied
 from zoolab.apis.messages import extra, json_object, kept_as, objects_kept, raw_calls, reply_message
 from zoolab.apis.plain import Manner, Notes, Placed, kept, without_empty
 from zoolab.apis.reading import Reading, as_dict, dicts_in
@@ -62,7 +64,7 @@ class Responses(Api):
         "completed": "stop",
         "max_output_tokens": "length",
         "content_filter": "content_filter",
-        "incomplete": "incomplete",
+        **dict.fromkeys(("incomplete", "in_progress", "queued"), "incomplete"),
         "failed": "error",
         "cancelled": "error",
     }
@@ -125,31 +127,37 @@ class Responses(Api):
         )
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """The last event holds the whole answer, or its items came before."""
-        items: list[Body] = []
+        """The last event holds the whole answer; until it comes, items grow by their place."""
+        answer: Body = {}
+        items: dict[str, Body] = {}
         calls = CallDeltas()
         for event in events:
-            item, place = as_dict(event.get("item")), str(event.get("output_index"))
-            match event.get("type"), item.get("type"):
+            item, place, kind = as_dict(event.get("item")), str(event.get("output_index")), event.get("type")
+            answer = as_dict(event.get("response")) or answer
+            match kind, item.get("type"):
                 case "response.output_text.delta" | "response.refusal.delta", _:
                     tell(text_delta(event.get("delta")))
                 case "response.function_call_arguments.delta", _:
                     tell(calls.more(place, event.get("delta")))
                 case "response.output_item.added", "function_call":
                     tell(calls.begin(place, {**item, "id": item.get("call_id")}))
-                case "response.output_item.done", kind:
-                    items.append(item)
-                    if kind == "custom_tool_call":
-                        whole = encode({"input": item.get("input")})
-                        tell(calls.begin(place, {**item, "id": item.get("call_id")}, whole))
+                case "response.output_item.done", "custom_tool_call":
+                    whole = encode({"input": item.get("input")})
+                    tell(calls.begin(place, {**item, "id": item.get("call_id")}, whole))
                 case "response.completed" | "response.incomplete", _:
-                    answer = as_dict(event.get("response"))
-                    return {**answer, "output": answer.get("output") or items}
-        raise too_early()
+                    return {**answer, "output": answer.get("output") or [*items.values()]}
+            if kind == "response.output_item.done" or (item and place not in items):
+                items[place] = copied(item)
+            elif place in items:
+                _grow(items[place], event)
+        return {**answer, "status": "in_progress", "output": [*items.values()]}
 
     def _end_said(self, answer: Body) -> str | None:
         reason, status = as_dict(answer.get("incomplete_details")).get("reason"), answer.get("status")
         return next((word for word in (reason, status) if isinstance(word, str)), None)
+
+    def _is_whole(self, answer: Body) -> bool:
+        return answer.get("status") != "in_progress"
 
     def events(self, response: Body) -> Iterator[Body]:
         return ({**event, "sequence_number": n} for n, event in enumerate(_unnumbered(response)))
@@ -342,6 +350,20 @@ def _unnumbered(response: Body) -> Iterator[Body]:
     for index, item in enumerate(response["output"]):
         yield from _item_events(item, {"item_id": item.get("id"), "output_index": index})
     yield {"type": f"response.{response.get('status', 'completed')}", "response": response}
+
+
+def _grow(item: Body, event: Body) -> None:
+    """Add to an item what an event says of it: a part that begins, or a further piece of text."""
+    number, part = event.get("content_index"), as_dict(event.get("part"))
+    if event.get("type") == "response.content_part.added":
+        item["content"] = [*dicts_in(item.get("content")), {**part}]
+    _, _, name = str(event.get("type")).removesuffix(".delta").rpartition("response.")
+    field = next((field for field, event_name in _GROWING.values() if event_name == name), None)
+    if field is None or not isinstance(event.get("delta"), str):
+        return
+    parts = dicts_in(item.get("content"))
+    within = parts[number] if isinstance(number, int) and 0 <= number < len(parts) else item
+    within[field] = f"{within.get(field) or ''}{event['delta']}"
 
 
 #: The fields of items and parts that grow, and the events that carry them.

@@ -24,6 +24,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zoolab.apis import APIS
+from zoolab.apis.events import DONE
 from zoolab.errors import ModelError, SettingRejected
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, one_line
@@ -114,11 +115,14 @@ class OpenAIModel:
         with self.client.post(
             _API.path, cast_to=object, body=body, stream=True, stream_cls=_stream_class()
         ) as chunks:
-            reply = assemble(chunks)
-        # Some endpoints give no finish_reason, but then they count the tokens at the end, or say [DONE].
-        if reply.finish_reason is None and reply.usage is None and not chunks.done:
-            raise ModelError("the stream ended before the reply was complete", advice="try again")
-        return reply
+            return assemble(_with_its_end(chunks))
+
+
+def _with_its_end(chunks: Any) -> Iterator[object]:
+    """The chunks of a stream, and the mark at its end if it came."""
+    yield from chunks
+    if chunks.done:
+        yield DONE
 
 
 @cache

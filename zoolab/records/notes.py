@@ -28,11 +28,21 @@ def notes_of(message: Message, finish_reason: str | None, raw: Mapping[str, Any]
         yield from notes_on_thought(thought)
     if finish_reason in _CALLS and not is_native and not in_text:
         yield f"the reply ended with {excerpt(finish_reason)}, but no call was found in it"
-    choices = raw.get("choices") if raw else None
-    for number, choice in enumerate(choices[1:] if isinstance(choices, list | tuple) else (), 2):
-        other = choice.get("message") if isinstance(choice, dict) else None
-        if isinstance(other, dict) and (other.get("tool_calls") or find_calls(text_of(other))):
+    for number, other in enumerate(_further_choices(raw or {}), 2):
+        if other.get("tool_calls") or find_calls(text_of(other)):
             yield f"choice {number} of the response holds a call too; only the first choice is read"
+
+
+def _further_choices(raw: Mapping[str, Any]) -> Iterator[Message]:
+    """The messages of the choices after the first one, in a response; Gemini calls them candidates."""
+    for name in ("choices", "candidates"):
+        choices = raw.get(name)
+        for choice in choices[1:] if isinstance(choices, list | tuple) else ():
+            found = choice.get("message", choice.get("content")) if isinstance(choice, dict) else None
+            message = found if isinstance(found, dict) else {}
+            parts = message.get("parts")
+            asks = any(isinstance(part, dict) and "functionCall" in part for part in parts or ())
+            yield {**message, "tool_calls": [{}]} if asks else message
 
 
 def _thoughts(message: Message) -> Iterator[str]:
