@@ -224,6 +224,11 @@ def test_two_calls_of_one_tool_are_two_if_their_arguments_come_later() -> None:
     assert calls(*parts, *parts) == [("now", OSLO), ("now", OSLO)]
 
 
+def test_a_name_after_one_that_came_again_is_its_own() -> None:
+    parts = part("now", "{}", index=0), part("now", "", index=0), part("ping", "{}", index=0)
+    assert calls(*parts) == [("now", "{}"), ("ping", "{}")]
+
+
 def test_a_name_that_comes_again_is_the_same() -> None:
     parts = part("now", '{"a"', index=0), part("now", ": {}", index=0), part("now", "}", index=0)
     assert calls(*parts, part("now", "", index=0)) == [("now", '{"a": {}}')]

@@ -35,12 +35,12 @@ from zoolab.apis.messages import (
     calls_sent,
     is_error,
     joined_texts,
-    kept_as,
     objects_kept,
     reply_message,
     text_sent,
     turns_of,
 )
+from zoolab.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
 from zoolab.apis.plain import Manner, system_apart
 from zoolab.apis.reading import Reading, as_dict
 from zoolab.files import read_table
@@ -87,7 +87,7 @@ class Anthropic(Api):
         "max_completion_tokens": "max_tokens",
     }
 
-    _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
+    _manner = Manner(of_message=lambda message: _thinking_kept(message))
     _system = "system"
     _answer = "output_config"
     _stops = "stop_sequences"
@@ -259,14 +259,22 @@ def _turn(messages: list[Message]) -> Message:
 
 
 def _blocks_of(message: Message) -> list[dict[str, Any]]:
-    text = text_sent(message)
-    blocks = _thinking_of(message)
-    if text:
-        blocks.append({"type": "text", "text": text})
-    for id, name, arguments in calls_sent(message):
-        own = {"id": id} if id else {}
-        blocks.append({"type": "tool_use", **own, "name": name, "input": arguments})
-    return blocks
+    thinking = _thinking_of(message)
+    order = in_order(message, "anthropic", len(thinking))
+    return [
+        {"type": "text", "text": each} if what == "text" else each
+        for what, each in laid_out(order, thinking, text_sent(message), map(_tool_use, calls_sent(message)))
+    ]
+
+
+def _tool_use(call: tuple[str | None, str, dict[str, Any]]) -> dict[str, Any]:
+    id, name, arguments = call
+    return {"type": "tool_use", **({"id": id} if id else {}), "name": name, "input": arguments}
+
+
+def _thinking_kept(message: Mapping[str, Any]) -> dict[str, Any]:
+    thinking = _thinking_of(message)
+    return kept_in_order(_THINKING, thinking, in_order(message, "anthropic", len(thinking)))
 
 
 def _thinking_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -308,7 +316,16 @@ def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
     calls = [block for block in blocks if block.get("type") == "tool_use"]
     made = [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls]
     thinking = list(filter(_is_thinking, blocks))
-    return {**reply_message("".join(texts), made), **kept_as(_THINKING, thinking)}
+    order = [each for block in blocks if (each := _in_order(block))]
+    return {**reply_message("".join(texts), made), **kept_in_order(_THINKING, thinking, order)}
+
+
+def _in_order(block: dict[str, Any]) -> str | int:
+    """What a block is in the order of its message; nothing if it is left out."""
+    if _is_thinking(block):
+        return THINKING
+    kind = block.get("type")
+    return CALL if kind == "tool_use" else len(block["text"]) if kind == "text" else 0
 
 
 def _joined_text(content: Any, reading: Reading, between: str) -> str:

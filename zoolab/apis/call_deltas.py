@@ -58,8 +58,8 @@ class CallsBySlot:
         same = next((call for call in reversed(known) if own and call.id == own), None)
         call = same or (known[-1] if known else None)
         if call is None or call.is_followed_by(part, isinstance(index, int)):
-            named = call.named_again if call else ""
-            call = _Call(named)
+            named = as_dict(part.get("function")).get("name")
+            call = _Call(call.named_again if call and not named else "")
             self._calls.append(call)
             if known is not self._calls:
                 known.append(call)

@@ -90,7 +90,7 @@ class ChatCompletions(Api):
             tell(delta)
 
         marked = _Marked(events)
-        answer = self.assemble(marked, keep)
+        answer = self._assembled(marked, keep)
         if not pieces:
             raise ModelError(
                 "the stream ended before a reply began", expected="a stream of events that ends with [DONE]"

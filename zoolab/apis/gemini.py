@@ -17,7 +17,8 @@ What differs from OpenAI's form, and is made plain on the way:
 
 What is read from a body or a response of others, and comes back otherwise: calls and results without ids,
 which are paired by name and place; texts of one turn are joined, and stand before its calls; thoughts are
-left out, a thought signature stays with its call, or with the text.
+left out, a thought signature stays with its call, or with the text; a schema in `parameters`, whose types are
+in capitals, becomes JSON Schema.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ from zoolab.apis.plain import Manner, Notes, Path, system_apart
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext.readonly import plain
 from zoolab.records.exchange import Reply, without
 from zoolab.records.messages import Message
-from zoolab.schema.parts import subschemas
+from zoolab.schema.parts import TYPES, subschemas
 from zoolab.tokens import Tokens
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
@@ -242,6 +244,8 @@ class Gemini(Api):
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
         function = dict(tool)
+        if isinstance(function.get("parameters"), dict):
+            function["parameters"] = json_schema(function["parameters"])
         written = function.pop("parametersJsonSchema", ...)
         return function if written is ... else {**function, "parameters": written}
 
@@ -257,6 +261,27 @@ class Gemini(Api):
         if found:
             unpromised = f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}"
             notes.add("schema_subset", path, unpromised)
+
+
+def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a schema as Gemini's SDKs write it: with types in capitals, and `nullable`.
+
+    >>> json_schema({"type": "OBJECT", "properties": {"day": {"type": "STRING", "nullable": True}}})
+    {'type': 'object', 'properties': {'day': {'type': ['string', 'null']}}}
+    """
+    made: dict[str, Any] = plain(schema)
+    waiting: list[Any] = [made]
+    for inner in waiting:
+        if len(waiting) > _MOST_SCHEMAS or not isinstance(inner, dict):
+            continue
+        kind = inner.get("type")
+        if isinstance(kind, str) and kind.isupper() and kind.lower() in TYPES:
+            inner["type"] = kind.lower()
+            if inner.get("nullable") is True:
+                del inner["nullable"]
+                inner["type"] = [inner["type"], "null"]
+        waiting += (child for _path, child in subschemas(inner))
+    return made
 
 
 def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
+from zoolab.jsontext.readonly import MAX_LEVELS, TooDeep
 from zoolab.records.exchange import Reply, Request
 from zoolab.records.messages import Message
 from zoolab.tokens import Tokens
@@ -145,7 +146,7 @@ class Api(ABC):
                 pieces.append(delta)
                 tell(delta)
 
-        answer = self.assemble(map(as_dict, events), keep)
+        answer = self._assembled(map(as_dict, events), keep)
         whole = self._is_whole(answer)
         try:
             reply = self.reply(answer)
@@ -156,6 +157,15 @@ class Api(ABC):
         message = _with_arguments_as_written(reply.message, pieces)
         reply = replace(reply, message=message, pieces=tuple(pieces))
         return reply if whole else self._cut(reply)
+
+    def _assembled(self, events: Iterable[Body], tell: Tell) -> Body:
+        try:
+            return self.assemble(events, tell)
+        except (TooDeep, RecursionError):
+            raise ModelError(
+                "the model replied with a value that is nested too deeply",
+                expected=f"at most {MAX_LEVELS} levels",
+            ) from None
 
     def _is_whole(self, answer: Body) -> bool:
         """Whether a streamed answer came to its end."""

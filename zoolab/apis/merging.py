@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from zoolab.jsontext.readonly import MAX_LEVELS, TooDeep
+
 #: Fields whose text comes whole: the next one replaces it.
 _WHOLE = frozenset(("id", "type", "role", "name", "format", "object", "model", "status", "mime_type"))
 _WHOLE_ENDS = ("_id", "_type", "Id", "Type", "signature", "Signature")
@@ -62,11 +64,13 @@ def _as_parts(text: str) -> list[Any]:
     return [{"type": "text", "text": text}] if text else []
 
 
-def copied(value: Any) -> Any:
+def copied(value: Any, level: int = 0) -> Any:
     """A copy of JSON data, because a whole grows."""
+    if level > MAX_LEVELS:
+        raise TooDeep("a value that is nested too deeply", expected=f"at most {MAX_LEVELS} levels")
     if isinstance(value, dict):
-        return {key: copied(inner) for key, inner in value.items()}
-    return [*map(copied, value)] if isinstance(value, list) else value
+        return {key: copied(inner, level + 1) for key, inner in value.items()}
+    return [copied(inner, level + 1) for inner in value] if isinstance(value, list) else value
 
 
 def _extend(known: list[Any], more: Iterable[Any]) -> None:

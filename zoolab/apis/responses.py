@@ -31,6 +31,7 @@ from zoolab.apis.events import cut, text_delta
 from zoolab.apis.interface import Api, Body, Fields, Tell
 from zoolab.apis.merging import copied
 from zoolab.apis.messages import extra, json_object, kept_as, objects_kept, raw_calls, reply_message
+from zoolab.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
 from zoolab.apis.plain import Manner, Notes, Placed, kept, without_empty
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import canonical, digest, encode, excerpt
@@ -83,7 +84,7 @@ class Responses(Api):
     _manner = Manner(
         arguments=kept,
         roles=("developer",),
-        of_message=lambda message: kept_as(_REASONING, _reasoning_of(message)),
+        of_message=lambda message: _reasoning_kept(message),
         of_call=lambda call: kept_as(_CUSTOM, _custom_input(call) is not None),
     )
     _system = "instructions"
@@ -200,7 +201,8 @@ class Responses(Api):
         texts = [_text_in(item.get("content"), reading) for item in items if item.get("type") == "message"]
         calls = [_call_in(item, reading) for item in items if item.get("type") in _CALLS]
         reasoning = [item for item in items if item.get("type") == "reasoning"]
-        return {**reply_message("".join(texts), calls), **kept_as(_REASONING, reasoning)}
+        order = [each for item in items if (each := _in_order(item, reading))]
+        return {**reply_message("".join(texts), calls), **kept_in_order(_REASONING, reasoning, order)}
 
     def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
         items = [item for message in messages for item in _items_of(message)]
@@ -254,17 +256,35 @@ def _items_of(message: Message) -> list[dict[str, Any]]:
     if message["role"] == "tool":
         said = {"call_id": message["tool_call_id"], "output": message["content"]}
         return [{"type": "function_call_output", **said}]
-    items = [*_reasoning_of(message)]
-    if message["content"]:
-        items.append({"role": message["role"], "content": message["content"]})
-    for call in raw_calls(message):
-        own = {"call_id": call["id"]} if "id" in call else {}
-        text = _custom_input(call)
-        if text is None:
-            items.append({"type": "function_call", **own, **call["function"]})
-        else:
-            items.append({"type": "custom_tool_call", **own, "name": call["function"]["name"], "input": text})
-    return items
+    reasoning, text, calls = _reasoning_of(message), message["content"] or "", raw_calls(message)
+    return [
+        {"role": message["role"], "content": each} if what == "text" else each
+        for what, each in laid_out(_order_of(message), reasoning, text, map(_call_item, calls))
+    ]
+
+
+def _call_item(call: dict[str, Any]) -> dict[str, Any]:
+    own = {"call_id": call["id"]} if "id" in call else {}
+    text = _custom_input(call)
+    if text is None:
+        return {"type": "function_call", **own, **call["function"]}
+    return {"type": "custom_tool_call", **own, "name": call["function"]["name"], "input": text}
+
+
+def _order_of(message: Mapping[str, Any]) -> Order:
+    return in_order(message, "openai", len(_reasoning_of(message)))
+
+
+def _reasoning_kept(message: Mapping[str, Any]) -> dict[str, Any]:
+    return kept_in_order(_REASONING, _reasoning_of(message), _order_of(message))
+
+
+def _in_order(item: dict[str, Any], reading: Reading) -> str | int:
+    """What an item is in the order of its message; nothing if it is left out."""
+    kind = item.get("type")
+    if kind == "message":
+        return len(_text_in(item.get("content"), reading))
+    return THINKING if kind == "reasoning" else CALL if kind in _CALLS else 0
 
 
 def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:
@@ -311,14 +331,15 @@ def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _add(made: list[Message], message: Message) -> bool:
     """Add a message, or join it to the last one if their items would be read as one; True if it was."""
     before = made[-1] if made else message
-    said, reasoning = before["content"] or before.get("tool_calls"), _reasoning_of(message)
-    two_texts = before["content"] and message["content"]
-    if not made or {before["role"], message["role"]} != {"assistant"} or two_texts or (said and reasoning):
+    order, more = _order_of(before), _order_of(message)
+    two_texts = before["content"] and message["content"] and THINKING not in (*order[-1:], *more[:1])
+    if not made or {before["role"], message["role"]} != {"assistant"} or two_texts:
         made.append(message)
         return False
     calls = [*raw_calls(before), *raw_calls(message)]
-    joined = reply_message(before["content"] or message["content"], calls)
-    made[-1] = {**joined, **kept_as(_REASONING, [*_reasoning_of(before), *reasoning])}
+    joined = reply_message(f"{before['content'] or ''}{message['content'] or ''}", calls)
+    reasoning = [*_reasoning_of(before), *_reasoning_of(message)]
+    made[-1] = {**joined, **kept_in_order(_REASONING, reasoning, [*order, *more])}
     return True
 
 
