@@ -698,6 +698,17 @@ HOSTILE = [
         "<function_calls>f(x=",
     ),
     "<function=f><parameter=a></function>x",
+    *(
+        "\ncall:f{",
+        "call:f{x:1}",
+        "< ",
+        "<| ",
+        "<|channel|>analysis",
+        "assistant ",
+        "to=functions.f ",
+        "[f(from=",
+    ),
+    *('<|tools_prefix|>[{"f":{}},', "<function=f><parameter=a>1</parameter></function>", '"a":', "- "),
     *('{"tool": "f", "arguments": {', "\nAction: x\n", "\n \n", "```json\n", "<|channel>thought "),
 ]
 
