@@ -369,6 +369,7 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
         "In Python, [f(x=1)] makes a list, and so does calls = [f(x=1)].",
         "```python\nprint(1)\n[f(x=1)]\nprint(2)\n```",
         '```csharp\n[Authorize(Roles="Admin")]\npublic class Home {}\n```',
+        '<|start|>assistant to=user<|message|>{"x": 1}',
         "[f(1)]",
         "[f(x=g())]",
         "[f(x=1), 2]",
@@ -544,6 +545,12 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
             [("f", {"x": {"y": ["a, {b}", 2.5, True, None]}, "z": "q"})],
         ),
         ("I look.\ncall:f{x:1}", ONE),
+        (f"<longcat_tool_call>{glm(ONE)[11:-12].replace('arg_', 'longcat_arg_')}</longcat_tool_call>", ONE),
+        (
+            '<|open|>call tool="f"<|sep|><|open|>json type="object"<|sep|>{"x": 1}<|close|>json<|sep|>'
+            "<|close|>call<|sep|>",
+            ONE,
+        ),
         ("[a.b(x=-1, y=(1, 2), z={'k': true})]", [("a.b", {"x": -1, "y": [1, 2], "z": {"k": True}})]),
     ],
 )
@@ -565,7 +572,7 @@ REFERENCE = {
 @pytest.mark.parametrize("family", WITHOUT_QUOTES)
 def test_the_schema_tells_text_from_numbers_where_a_family_writes_no_quotes(family):
     written = {"ref": "5123123", "note": "true", "any": "7", "days": "3", "other": "4"}
-    typed = {"ref": "5123123", "note": "true", "any": "7", "days": 3, "other": 4}
+    typed = {"ref": "5123123", "note": "true", "any": 7, "days": 3, "other": 4}
     text = family([("pay", written), ("other", {"ref": "1"})])
     for tools in ({"pay": REFERENCE}, ToolRegistry([Tool("pay", "Pay.", REFERENCE)])):
         calls = read_calls(text, tools=tools)
@@ -593,7 +600,7 @@ NESTED = {
         ({"oneOf": [{"type": "string"}, {"type": "array"}]}, "[1]", [1]),
         ({"type": "string", "nullable": True}, "true", "true"),
         ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "5123", 5123),
-        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "5123", "5123"),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "5123", 5123),
         ({"$ref": "#/$defs/Code"}, "1", "1"),
         ({"$ref": "#/$defs/Day"}, "1", 1),
         ({"$ref": "#/properties/other"}, "1", "1"),
@@ -691,6 +698,17 @@ HOSTILE = [
         "<function_calls>f(x=",
     ),
     "<function=f><parameter=a></function>x",
+    *(
+        "\ncall:f{",
+        "call:f{x:1}",
+        "< ",
+        "<| ",
+        "<|channel|>analysis",
+        "assistant ",
+        "to=functions.f ",
+        "[f(from=",
+    ),
+    *('<|tools_prefix|>[{"f":{}},', "<function=f><parameter=a>1</parameter></function>", '"a":', "- "),
     *('{"tool": "f", "arguments": {', "\nAction: x\n", "\n \n", "```json\n", "<|channel>thought "),
 ]
 

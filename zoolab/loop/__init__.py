@@ -125,7 +125,7 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
         deny: Tools that are registered and forbidden.
         calls: "native" reads `tool_calls`; "text" describes the tools in the system prompt and finds
             the calls in the model's text. "auto" sends the tools natively and, if a reply has no
-            `tool_calls`, looks in its text for calls of these tools, as Qwen-Coder writes them behind
+            `tool_calls`, looks in its text for calls, as Qwen-Coder writes them behind
             llama.cpp and Ollama. By default what the model says of itself.
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.

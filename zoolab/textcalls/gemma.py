@@ -11,7 +11,10 @@ import re
 from zoolab.jsontext import MAX_DEPTH, encode, json_or
 from zoolab.textcalls.calls import MARKS, TextCall
 
+#: So many broken calls are read, because each may be long.
+_MAX_BROKEN = 64
 _LINE_END = re.compile(r"[ \t]*+(?:$|<|[,;]?\s*+call:)", re.MULTILINE)
+_BETWEEN = re.compile(r"[\s,;]{0,8}")
 _PUNCTUATION = re.compile(r"\s*+([{}\[\],])")
 
 
@@ -22,13 +25,16 @@ def read_gemma(text: str) -> list[TextCall]:
     calls.
     """
     calls: list[TextCall] = []
-    end = 0
+    end, broken = 0, 0
     for head in MARKS["gemma"].finditer(text) if "call:" in text else ():
-        follows = bool(calls) and not text[end : head.start()].strip(" \t\r\n,;")
+        follows = bool(calls) and _BETWEEN.fullmatch(text, end, max(end, head.start())) is not None
         if head.start() < end or not (head["mark"] or head["line"] is not None or follows):
             continue
         arguments, stop = _arguments(text, head.end())
         if not stop or not _LINE_END.match(text, stop):
+            broken += 1
+            if broken > _MAX_BROKEN:
+                break
             if not head["mark"]:
                 continue
             mark = MARKS["gemma_end"].search(text, head.end())

@@ -13,8 +13,6 @@ from zoolab.schema.checker import SchemaChecker, plain_test
 _CDATA = "<![CDATA["
 #: Some templates write these values as Python does.
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
-#: A value that only a schema takes which takes any.
-_ANYTHING = ({"": [[None]]}, [{"": [[None]]}])
 
 
 class Values:
@@ -30,8 +28,8 @@ class Values:
         """Return the value of a parameter; `kind` is what its tag says of it, if anything.
 
         The text is tried, then the JSON in it, and the reading is taken that the schema takes. If it takes
-        both, a number or a boolean stays text, and so does nothing else; a schema that takes any value
-        tells nothing, and then JSON is read. If it takes neither, JSON is read unless it wants text.
+        both, as one does that says nothing, JSON is read. If it takes neither, JSON is read unless the
+        schema wants text.
 
         >>> code = {"properties": {"code": {"$ref": "#/$defs/Code"}}, "$defs": {"Code": {"type": "string"}}}
         >>> Values(code).read("code", "5123", None), Values(code).read("more", "5123", None)
@@ -49,10 +47,7 @@ class Values:
         as_text, as_json = self._takes(key, written), self._takes(key, value)
         if as_text != as_json:
             return written if as_text else value
-        if not as_text:
-            return written if self._wants_text(key, value) else value
-        is_scalar = isinstance(value, bool | int | float)
-        return written if is_scalar and not all(self._takes(key, any) for any in _ANYTHING) else value
+        return written if not as_text and self._wants_text(key, value) else value
 
     def _takes(self, key: str, value: Any) -> bool:
         if isinstance(value, str) and self._is_plain(key):
