@@ -29,7 +29,7 @@ DELIVERY = (
 )
 
 
-_BROKEN_OFF = "the answer broke off"
+SAID_BROKEN_OFF = "the answer broke off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,7 @@ def said_in(api: str, response: HttpResponse, content: bytes, whole: bool) -> Re
     try:
         reply = read_reply(api, content, "event-stream" in response.headers.get("content-type", ""))
     except Exception as error:
-        return scrub(str(error)) if whole else _BROKEN_OFF
-    if not whole and reply.finish_reason == "incomplete":
-        return _BROKEN_OFF
+        return scrub(str(error)) if whole else SAID_BROKEN_OFF
     message, raw = scrub_json(reply.message), scrub_json(reply.raw)
     finish = reply.finish_reason if whole or not reply.is_whole else BROKEN_OFF
     return Reply(message, finish, reply.usage, reply.model, raw=raw, faults=response.faults)
