@@ -29,7 +29,7 @@ LIMITS = Limits(retries=99)
 #: Faults of whole replies.
 WHOLE = {"empty_reply", "same_call", "many_calls", "call_in_text", "markup_in_text"}
 #: These end a run with an error of the whole run; all others leave an answer.
-ENDING = {"http_401", "http_429", "http_500", "timeout", "dropped_stream", "same_call"}
+ENDING = {"http_401", "http_429", "http_500", "timeout", "dropped_stream", "same_call", "empty_reply"}
 QUICK = {"slow_seconds": 0.01, "hang_seconds": 5}
 
 

@@ -208,7 +208,7 @@ def test_a_conversation_is_continued():
     check_paired(model.last)
     assert second.messages[: len(first.messages)] == first.messages
     ids = [call["id"] for message in second.messages for call in message.get("tool_calls", ())]
-    assert ids == ["call_1", "call_2"]
+    assert ids == ["call_1", "call00001"]
 
 
 @pytest.mark.parametrize(

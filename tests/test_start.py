@@ -348,14 +348,22 @@ def test_that_passes():
 """
 
 
+QUICK = """
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true")
+"""
+
+
+@pytest.mark.parametrize("call", ["start.twice('-p', 'no:zoolab')", "start.test(['-p', 'no:zoolab'])"])
 @pytest.mark.parametrize(("more", "code"), [("", 0), ("def test_that_fails(): raise ValueError\n", 1)])
-def test_what_failed_of_all_tests_runs_once_more(tmp_path: Path, more: str, code: int):
+def test_what_failed_runs_once_more_in_every_tier(tmp_path: Path, call: str, more: str, code: int):
     folder = write_project(tmp_path / "project")
     (folder / "test_waiting.py").write_text(WAITING + more, encoding="utf-8")
+    (folder / "conftest.py").write_text(QUICK, encoding="utf-8")
     start(folder)
     [site] = (folder / ".venv").glob("[Ll]ib/**/site-packages")
     (site / "here.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
-    program = "import sys, start; sys.exit(start.twice('-p', 'no:zoolab'))"
+    program = f"import sys, start; start.CHECKS.clear(); sys.exit({call})"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=120
     )

@@ -64,7 +64,7 @@ def test_a_response_of_text_has_no_calls(name):
 def test_an_id_that_is_missing_or_no_text_stays_missing(name, id):
     message = APIS[name].from_response(response(name, "", [(id, "add", {"a": 1})]))
     assert "id" not in message["tool_calls"][0]
-    assert read_calls(message) == [ToolCall(1, 0, "call_1", "add", _text(name, {"a": 1}), original_id="")]
+    assert read_calls(message) == [ToolCall(1, 0, "call00001", "add", _text(name, {"a": 1}), original_id="")]
 
 
 def _text(name, arguments):

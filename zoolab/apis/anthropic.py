@@ -42,12 +42,13 @@ from zoolab.apis.messages import (
 )
 from zoolab.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
 from zoolab.apis.plain import Manner, system_apart
-from zoolab.apis.reading import RAW, Reading, as_dict
+from zoolab.apis.reading import Reading, as_dict
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import plain
 from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
+from zoolab.records.outgoing import RAW
 from zoolab.schema.parts import NO_PARAMETERS, subschemas
 from zoolab.tokens import Tokens
 

@@ -89,7 +89,8 @@ class OpenAIModel:
         return f"<OpenAIModel {self.model}>"
 
     def __call__(self, request: Request) -> Reply:
-        return self.ask(request.body(model=self.model, **self.settings))
+        reply = self.ask(request.body(model=self.model, **self.settings))
+        return replace(reply, changed=request.changes) if request.changes else reply
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
