@@ -2,9 +2,9 @@
 
 import json
 import re
-import time
 
 import pytest
+from counting import ends, lines_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -448,19 +448,19 @@ def test_nothing_raises_and_the_guard_has_seen_what_is_proposed(text):
 
 
 @pytest.mark.parametrize(("count", "reason"), [(20, "the model's words, checked"), (1_500, "too many ways")])
-def test_a_guard_that_looks_for_the_nearest_ends_in_time(count, reason):
+def test_a_guard_that_looks_for_the_nearest_does_bounded_work(count, reason):
     units = {"type": "array", "items": {"type": "string", "enum": ["celsius", "kelvin"]}}
     broken, meant = json.dumps({"units": ["Celsiu"] * count})[:-1], json.dumps({"units": ["celsius"] * count})
-    repair, began = LLMRepair(Scripted([meant]), guard="schema"), time.perf_counter()
-    repair.propose(broken, {"type": "object", "properties": {"units": units}})
+    repair = LLMRepair(Scripted([meant]), guard="schema")
+    schema = {"type": "object", "properties": {"units": units}}
+    assert lines_of(lambda: repair.propose(broken, schema)) < 5_000_000
     assert reason in repair.report[0].reason
-    assert time.perf_counter() - began < 15
 
 
 @pytest.mark.parametrize(
     "mark", ["{", "[", '"', "'", "\\", "#", "/*", "`", "<!--", '{"', "['", '{"a":', "1", " \n", '",', '"+']
 )
-def test_a_long_text_of_one_mark_is_refused_in_time(mark):
+def test_a_long_text_of_one_mark_is_refused(mark):
     assert RuleRepair().propose(mark * (MAX_CHARS // len(mark)), {"type": "object"}) is None
     assert RuleRepair().propose('{"a": ' + mark * MAX_CHARS) is None
 
@@ -469,10 +469,11 @@ def test_a_long_text_of_one_mark_is_refused_in_time(mark):
     ("start", "mark"),
     [('["', '//" + "'), ('{"a": [', '" a'), ("{a: ", "tr}0x "), ("[", "<!--,"), ("[", "/*,")],
 )
-def test_a_text_that_makes_readers_look_ahead_again_and_again_is_refused_in_time(start, mark):
-    began = time.perf_counter()
-    assert RuleRepair().propose((start + mark * MAX_CHARS)[:MAX_CHARS]) is None
-    assert time.perf_counter() - began < 10
+def test_a_text_that_makes_readers_look_ahead_again_and_again_is_refused(start, mark):
+    text = (start + mark * MAX_CHARS)[:MAX_CHARS]
+    with ends():
+        assert RuleRepair().propose(text) is None
+        assert lines_of(lambda: RuleRepair().propose(text)) < 100 * MAX_CHARS
 
 
 TEXT = st.text(alphabet="abé😀 '\",:{}[]/#\\\n-01") | st.text(alphabet="ab c") | st.text()

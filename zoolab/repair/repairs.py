@@ -166,11 +166,11 @@ class LLMRepair(_Repair):
         check_size(raw)
         try:
             reply = self.model(self.request(raw, schema))
-            text, cut = reply.text, reply.finish_reason == "length"
+            text, shortfall = reply.text, reply.shortfall
         except Exception as error:
             raise Refused(f"the model failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
-        if cut:
-            raise Refused("the model's answer was cut off by length")
+        if shortfall:
+            raise Refused(f"the model's answer is not whole: {shortfall}")
         said = one_object(parse_json(unwrapped(text)))
         check(self.guard, raw, said, schema)
         if self.guard:
