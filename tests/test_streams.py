@@ -206,6 +206,7 @@ def part(name: str | None = None, arguments: str | None = None, **more: Any) -> 
     return {**more, "function": {key: value for key, value in said.items() if value is not None}}
 
 
+CALL = {"id": "a", "type": "function", "function": {"name": "now", "arguments": '{"city":"Oslo"}'}}
 OSLO, ROME = '{"city":"Oslo"}', '{"city":"Rome"}'
 
 
@@ -232,6 +233,44 @@ def test_a_name_after_one_that_came_again_is_its_own() -> None:
 def test_a_name_that_comes_again_is_the_same() -> None:
     parts = part("now", '{"a"', index=0), part("now", ": {}", index=0), part("now", "}", index=0)
     assert calls(*parts, part("now", "", index=0)) == [("now", '{"a": {}}')]
+
+
+def test_a_call_that_comes_once_more_at_the_end_is_one() -> None:
+    parts = part("now", '{"city":', index=0, id="a"), part(None, '"Oslo"}', index=0)
+    assert calls(*parts, part("now", OSLO, index=0, id="a")) == [("now", OSLO)]
+
+
+def test_an_index_may_be_text() -> None:
+    heads = [part("now", "", index=str(n), id=f"c{n}") for n in range(2)]
+    tails = [part(None, text, index=str(n)) for n, text in enumerate((OSLO, ROME))]
+    assert calls(*heads, *tails) == [("now", OSLO), ("now", ROME)]
+
+
+def test_a_whole_message_may_answer_a_request_for_a_stream() -> None:
+    message = {"role": "assistant", "content": "Hi", "tool_calls": [CALL]}
+    chunks = [{"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}]
+    assert CHAT.streamed(chunks).message == message
+    repeated = [chunk({"content": "Hi"}), {"choices": [{"index": 0, "message": message}]}, DONE]
+    assert CHAT.streamed(repeated).message == {"role": "assistant", "content": "Hi"}
+
+
+def test_blocks_and_items_without_a_place_are_not_lost() -> None:
+    begun = [{"type": "text", "text": ""}, {"type": "tool_use", "id": "a", "name": "now", "input": {}}]
+    deltas = [{"type": "text_delta", "text": "Hi"}, {"type": "input_json_delta", "partial_json": OSLO}]
+    events: list[Body] = []
+    for block, delta in zip(begun, deltas, strict=True):
+        events.append({"type": "content_block_start", "content_block": block})
+        events.append({"type": "content_block_delta", "delta": delta})
+    events.append({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})
+    message = APIS["anthropic"].streamed(events).message
+    assert (message["content"], calls_of(message)) == ("Hi", [("now", "a", OSLO)])
+    items = [{"type": "function_call", "id": f"fc_{n}", "call_id": f"c{n}", "name": "now"} for n in range(2)]
+    done = [
+        {"type": "response.output_item.done", "item": {**item, "arguments": text}}
+        for item, text in zip(items, (OSLO, ROME), strict=True)
+    ]
+    message = APIS["responses"].streamed([*done, {"type": "response.completed", "response": {}}]).message
+    assert [call.arguments for call in calls_of(message)] == [OSLO, ROME]
 
 
 def test_parts_and_text_are_one_content() -> None:
@@ -265,15 +304,12 @@ def test_two_pictures_are_two() -> None:
     assert put_together({"content": [picture]}, {"content": [picture]})["content"] == [picture, picture]
 
 
-CALL = {"id": "a", "type": "function", "function": {"name": "now", "arguments": OSLO}}
-
-
 def test_a_call_in_a_further_choice_leaves_a_note() -> None:
     asks = {"role": "assistant", "content": None, "tool_calls": [CALL]}
     says = {"role": "assistant", "content": "Let me look."}
     choices = [{"index": n, "message": message} for n, message in enumerate([says, asks])]
     (note,) = CHAT.reply({"choices": choices}).notes
-    assert note == "a further choice of the answer asks for a tool; only the first choice is read"
+    assert note == "choice 2 of the response holds a call too; only the first choice is read"
     streamed = [
         {"choices": [{"index": n, "delta": each}]} for n, each in enumerate([says, {"tool_calls": [CALL]}])
     ]

@@ -118,10 +118,9 @@ JUNK = [
     *({"content": c} for c in ("Hi", None, [1], [{"type": "text"}], [{"type": "text", "text": 1}])),
     {"content": [{"type": "tool_use", "name": "add", "input": CYCLE}]},
     {"content": [{"type": "tool_use", "name": "add", "input": {"a": {1, 2}}}]},
-    *({"candidates": c} for c in ("x", [], [1], [{}], [{"finishReason": "SAFETY"}], [{"content": 1}])),
+    *({"candidates": c} for c in ("x", [], [1], [{}], [{"content": 1}])),
     *({"candidates": [{"content": {"parts": p}}]} for p in ("x", [1], [{"text": 1}], [{"functionCall": 1}])),
     {"choices": [{"message": {"content": DEEP}}], "candidates": DEEP, "message": DEEP, "content": DEEP},
-    {"promptFeedback": {"blockReason": "OTHER"}},
     *({"message": m} for m in (None, "Hi", {"content": 1}, {"tool_calls": "x"}, {"tool_calls": [1]})),
     {"message": {"tool_calls": [{"function": "add"}]}},
 ]

@@ -115,7 +115,8 @@ class Anthropic(Api):
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
         """Blocks grow, by index."""
         answer: Body = {}
-        blocks: dict[str, Body] = {}
+        blocks: list[Body] = []
+        at: dict[str, Body] = {}
         calls = CallDeltas()
         for event in events:
             place = str(event.get("index"))
@@ -123,12 +124,15 @@ class Anthropic(Api):
                 case {"type": "message_start", "message": dict(message)}:
                     answer = {**message}
                 case {"type": "content_block_start", "content_block": dict(block)}:
-                    blocks[place] = copied(block)
+                    at[place] = copied(block)
+                    blocks.append(at[place])
                     if block.get("type") == "tool_use":
                         whole = encode(block["input"]) if block.get("input") else ""
                         tell(calls.begin(place, block, whole))
                 case {"type": "content_block_delta", "delta": dict(delta)}:
-                    merge(blocks.setdefault(place, {}), _grown(delta))
+                    if place not in at:
+                        blocks.append(at.setdefault(place, {}))
+                    merge(at[place], _grown(delta))
                     tell(text_delta(delta.get("text")) or calls.more(place, delta.get("partial_json")))
                 case {"type": "message_delta"}:
                     usage = {**as_dict(answer.get("usage")), **as_dict(event.get("usage"))}
@@ -136,10 +140,10 @@ class Anthropic(Api):
                     answer["usage"] = usage
                 case {"type": "message_stop"}:
                     break
-        for block in blocks.values():
+        for block in blocks:
             if text := block.pop("partial_json", ""):
                 block["input"] = arguments_object(text)
-        return {**answer, "content": [*blocks.values()]}
+        return {**answer, "content": blocks}
 
     def _end_said(self, answer: Body) -> str | None:
         word = answer.get("stop_reason")

@@ -52,12 +52,12 @@ class CallsBySlot:
 
     def add(self, part: Body) -> None:
         """Add a delta to the call that it belongs to."""
-        index = part.get("index")
-        known = self._at_index.setdefault(index, []) if isinstance(index, int) else self._calls
+        index = _number(part.get("index"))
+        known = self._calls if index is None else self._at_index.setdefault(index, [])
         own = part.get("id")
         same = next((call for call in reversed(known) if own and call.id == own), None)
         call = same or (known[-1] if known else None)
-        if call is None or call.is_followed_by(part, isinstance(index, int)):
+        if call is None or call.is_followed_by(part, index is not None):
             named = as_dict(part.get("function")).get("name")
             call = _Call(call.named_again if call and not named else "")
             self._calls.append(call)
@@ -68,6 +68,13 @@ class CallsBySlot:
     def whole(self) -> list[Body]:
         """The calls, as they are in a completion that was not streamed."""
         return [call.whole() for call in self._calls]
+
+
+def _number(index: Any) -> int | None:
+    """The index of a call; None if it is none. Some endpoints write it as text."""
+    if isinstance(index, str) and index.isdecimal() and len(index) < 9:
+        return int(index)
+    return index if isinstance(index, int) else None
 
 
 class _Call:
@@ -86,6 +93,7 @@ class _Call:
     def add(self, part: Body) -> None:
         """Add what a delta says."""
         given = as_dict(part.get("function"))
+        again = bool(self.id) and part.get("id") == self.id
         self.id = self.id or part.get("id")
         name = given.get("name") or ""
         if name != self._name:
@@ -93,8 +101,10 @@ class _Call:
         arguments = given.get("arguments")
         if arguments is not None:
             text = arguments if isinstance(arguments, str) else encode(arguments)
+            if again and text.strip() and self.is_whole and text == "".join(self._pieces):
+                return  # some endpoints send the whole call once more at the end
             self._pieces.append(text)
-            if name and not text.strip() and self.id is None and self.is_whole:
+            if name and not text.strip() and not self.id and self.is_whole:
                 self.named_again = str(name)
         merge(self._function, without(given, ("name", "arguments")))
         merge(self._others, without(part, ("id", "index", "function")))

@@ -262,14 +262,16 @@ class _Choice:
         self._message: Message = {"role": "assistant", "content": None}
         self._calls = CallsBySlot()
         self._others: Body = {}
+        self._came = False
 
     def add(self, choice: Body) -> None:
         """Add what a chunk says of the choice."""
-        delta = as_dict(choice.get("delta"))
+        delta = _delta_in(choice) if "delta" in choice or not self._came else {}
+        self._came = self._came or bool(delta)
         merge(self._message, without(delta, ("role", "tool_calls")))
         for part in dicts_in(delta.get("tool_calls")):
             self._calls.add(part)
-        merge(self._others, without(choice, ("delta", "index")))
+        merge(self._others, without(choice, ("delta", "message", "index")))
         if word := choice.get("finish_reason"):
             self._others["finish_reason"] = word
 
@@ -278,6 +280,11 @@ class _Choice:
         calls = self._calls.whole()
         message = {**self._message, **({"tool_calls": calls} if calls else {})}
         return {"index": index, "message": message, "finish_reason": None, **self._others}
+
+
+def _delta_in(choice: Body) -> Message:
+    """What a chunk adds to a message; some endpoints answer a request for a stream with the whole message."""
+    return as_dict(choice["delta"] if "delta" in choice else choice.get("message"))
 
 
 def _first(choices: object) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 from zoolab.apis.call_deltas import CallDeltas
 from zoolab.apis.events import DONE, cut, text_delta
 from zoolab.apis.interface import Api, Body, Fields, Tell, Tools
+from zoolab.apis.merging import copied
 from zoolab.apis.messages import (
     calls_sent,
     extra,
@@ -46,7 +47,6 @@ from zoolab.apis.plain import Manner, Notes, Path, system_apart
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
-from zoolab.jsontext.readonly import plain
 from zoolab.records.exchange import Reply, without
 from zoolab.records.messages import Message
 from zoolab.schema.parts import TYPES, subschemas
@@ -269,7 +269,7 @@ def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     >>> json_schema({"type": "OBJECT", "properties": {"day": {"type": "STRING", "nullable": True}}})
     {'type': 'object', 'properties': {'day': {'type': ['string', 'null']}}}
     """
-    made: dict[str, Any] = plain(schema)
+    made: dict[str, Any] = copied(schema)
     waiting: list[Any] = [made]
     for inner in waiting:
         if len(waiting) > _MOST_SCHEMAS or not isinstance(inner, dict):

@@ -110,5 +110,6 @@ def _grows(known: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
     kind = item.get("type")
     if kind != known.get("type"):
         return False
-    field = next((each for each in ("text", kind) if isinstance(each, str) and each in item), "")
+    own = kind.rpartition(".")[2] if isinstance(kind, str) else ""
+    field = "text" if "text" in item else own
     return isinstance(item.get(field), str | list) and isinstance(known.get(field), str | list)

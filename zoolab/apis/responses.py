@@ -133,7 +133,8 @@ class Responses(Api):
         items: dict[str, Body] = {}
         calls = CallDeltas()
         for event in events:
-            item, place, kind = as_dict(event.get("item")), str(event.get("output_index")), event.get("type")
+            item, kind = as_dict(event.get("item")), event.get("type")
+            place = str(event.get("output_index", event.get("item_id", item.get("id"))))
             answer = as_dict(event.get("response")) or answer
             match kind, item.get("type"):
                 case "response.output_text.delta" | "response.refusal.delta", _:
