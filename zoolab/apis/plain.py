@@ -25,7 +25,7 @@ from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.records.messages import Message
-from zoolab.records.outgoing import RAW
+from zoolab.records.outgoing import RAW, sendable_arguments
 
 Path = tuple[str | int, ...]
 #: The codes of warnings, and what each says.
@@ -113,6 +113,14 @@ Placed = tuple[int, Message]
 def kept(text: str) -> tuple[str, None]:
     """A text that travels as it is."""
     return text, None
+
+
+def as_text_of_object(text: str) -> tuple[str, str | None]:
+    """Arguments that travel as the text of an object."""
+    sent = sendable_arguments(text)
+    if sent == text:
+        return text, None
+    return sent, "arguments_wrapped" if text.strip() else "arguments_rewritten"
 
 
 def as_object(text: str) -> tuple[str, str | None]:

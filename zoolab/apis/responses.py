@@ -32,7 +32,7 @@ from zoolab.apis.interface import Api, Body, Fields, Tell
 from zoolab.apis.merging import copied
 from zoolab.apis.messages import extra, json_object, kept_as, objects_kept, raw_calls, reply_message
 from zoolab.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
-from zoolab.apis.plain import Manner, Notes, Placed, kept, without_empty
+from zoolab.apis.plain import Manner, Notes, Placed, as_text_of_object, without_empty
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import canonical, digest, encode, excerpt
 from zoolab.records.exchange import Reply, Request, without
@@ -82,7 +82,7 @@ class Responses(Api):
     }
 
     _manner = Manner(
-        arguments=kept,
+        arguments=as_text_of_object,
         roles=("developer",),
         of_message=lambda message: _reasoning_kept(message),
         of_call=lambda call: kept_as(_CUSTOM, _custom_input(call) is not None),
