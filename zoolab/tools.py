@@ -155,10 +155,13 @@ class Tool(Generic[P, R_co]):
             )
         if self.risk not in ("safe", "medium", "high"):
             raise InvalidToolSignature(f"{named} has risk {self.risk!r}", expected="safe, medium or high")
-        from zoolab.schema.checker import check_schema_bounds
-
-        check_schema_bounds(self.parameters)
+        self._check_schema()
         object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    def _check_schema(self) -> None:
+        from zoolab.schema.checker import check_schema
+
+        check_schema(self.parameters)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if self.function is None:
@@ -281,6 +284,18 @@ class MethodTool(Tool[P, R_co]):
         made: Tool = Tool.__new__(Tool)
         vars(made).update({**vars(self), **shared, "function": MethodType(self.function, holder)})
         return made
+
+
+class ForeignTool(Tool[P, R_co]):
+    """A tool as a file or another program describes it.
+
+    Its schema may refer to what it does not contain; the verdict on its calls is then `invalid_schema`.
+    """
+
+    def _check_schema(self) -> None:
+        from zoolab.schema.checker import check_schema_bounds
+
+        check_schema_bounds(self.parameters)
 
 
 class ToolBuilder:
