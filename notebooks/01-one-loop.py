@@ -410,7 +410,7 @@ guess.reveal(
 # missing.
 
 # %%
-from zoolab.wire.chat import check_conversation
+from zoolab.apis.conversation import check_conversation
 from zoolab.toolbox.starter import multiply
 
 asked = run("What is 7 times 6?", [multiply], Scripted([[("multiply", {"a": 7, "b": 6})], "42."]))

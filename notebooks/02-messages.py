@@ -106,7 +106,7 @@ print(trace.answer)
 # %%
 from copy import deepcopy
 
-from zoolab.wire.chat import check_conversation
+from zoolab.apis.conversation import check_conversation
 
 whole = run(QUESTION, tools, model_for(None, "qwen-sampled-seed2"), system=SYSTEM).messages
 swapped = deepcopy(whole)

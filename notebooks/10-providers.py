@@ -69,7 +69,7 @@ for message in request.messages:
 # what changed on the way.
 
 # %%
-from zoolab.wire import translate
+from zoolab.apis import translate
 
 FORMATS = ["openai", "responses", "anthropic", "gemini", "ollama"]
 bodies = {name: translate(request, name, model="some-model") for name in FORMATS}
@@ -204,9 +204,9 @@ AUTHORED = {"anthropic": ANTHROPIC, "gemini": GEMINI, "responses": RESPONSES}
 # zoolab keeps every conversation in one form, that of Chat Completions. Chat Completions has no field for sealed thoughts. Where do they go?
 
 # %%
-from zoolab.wire import wire_format
+from zoolab.apis import api
 
-messages = {name: wire_format(name).from_response(body) for name, body in AUTHORED.items()}
+messages = {name: api(name).from_response(body) for name, body in AUTHORED.items()}
 for name, message in messages.items():
     print(f"--- {name}")
     print(json.dumps(message, indent=1))
@@ -279,7 +279,7 @@ guess.reveal(
 # All of them want one result for each call. `check_conversation` tells you which rules a list of messages breaks, before a provider rejects it.
 
 # %%
-from zoolab.wire.chat import check_conversation
+from zoolab.apis.conversation import check_conversation
 
 unanswered = [{"role": "user", "content": "What is 7 times 6?"}, messages["anthropic"]]
 for problem in check_conversation(unanswered):

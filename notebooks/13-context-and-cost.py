@@ -328,7 +328,7 @@ def keep_last(messages, n=2):
 
 
 # %%
-from zoolab.wire.chat import check_conversation
+from zoolab.apis.conversation import check_conversation
 
 whole = list(full.messages)[:-1]
 mine = keep_last(whole)

@@ -1,12 +1,12 @@
 """What the tests of the wire formats talk about: messages, tools and requests in OpenAI's form."""
 
 from zoolab import Tool, ToolRegistry
+from zoolab.apis import APIS
 from zoolab.records import Request
-from zoolab.wire import FORMATS
 
 NUMBER = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 TOOLS = ToolRegistry([Tool("add", "Add.", NUMBER), Tool("now", "The time.", {"type": "object"})])
-NAMES = sorted(FORMATS)
+NAMES = sorted(APIS)
 CONVERTED = ["anthropic", "gemini", "ollama"]
 
 USER = {"role": "user", "content": "Grüße, 東京 🌦️"}

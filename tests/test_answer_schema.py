@@ -30,6 +30,7 @@ from zoolab import (
     walk,
     with_tools,
 )
+from zoolab.apis.conversation import check_conversation
 from zoolab.errors import (
     InvalidInput,
     InvalidSchema,
@@ -43,7 +44,6 @@ from zoolab.show.text import to_markdown
 from zoolab.show.wording import headline
 from zoolab.study.journal import line_of, summary_of
 from zoolab.trace.log import drive
-from zoolab.wire.chat import check_conversation
 
 SCHEMA = {
     "type": "object",
@@ -180,7 +180,7 @@ def test_a_model_that_calls_in_text_is_told_in_the_system_prompt(calls: Any) -> 
 def test_an_endpoint_is_sent_the_response_format() -> None:
     with serving(completion(RIGHT)) as server:
         client = openai.OpenAI(api_key="none", base_url=server.url, max_retries=0)
-        assert run("?", [add], OpenAIModel("m", client), answer_schema=Sum).value["sum"] == 3
+        assert run("?", [add], OpenAIModel("m", client=client), answer_schema=Sum).value["sum"] == 3
     sent = server.bodies[0]["response_format"]["json_schema"]
     assert (sent["schema"]["required"], sent["strict"]) == (["sum", "note"], False)
     assert server.bodies[0]["tools"]

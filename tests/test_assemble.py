@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server import call, calling, chunk, completion
 
-from zoolab.models.assembly import assemble, reply_from
-from zoolab.wire.streams import chunks_of
+from zoolab.apis import APIS
+from zoolab.apis.chat import chunks_of
+from zoolab.models.assembly import assemble
 
 TEXTS = st.text(max_size=12)
 NAMES = st.sampled_from(["add", "get_weather", "addadd", "ping"])
@@ -87,7 +88,7 @@ def stream_of(draw: st.DrawFn, message: dict[str, Any], row: list[Delta]) -> lis
 
 
 def check(message: dict[str, Any], stream: list[Delta]) -> None:
-    assembled, plain = assemble(stream), reply_from(completion(message))
+    assembled, plain = assemble(stream), APIS["openai"].reply(completion(message))
     assert assembled.message == plain.message
     assert (assembled.finish_reason, assembled.model) == (plain.finish_reason, plain.model)
     assert assembled.usage == {"prompt_tokens": 12, "completion_tokens": 3}
@@ -149,7 +150,9 @@ def test_without_index_and_id_a_name_begins_a_call(data: st.DataObject, message:
 def test_our_own_chunks_of_a_recorded_reply(message: dict[str, Any], piece: int) -> None:
     body = completion({**message, "refusal": "no" if not message.get("tool_calls") else None})
     reply = assemble(json.loads(json.dumps(list(chunks_of(body, piece)))))
-    kept = {key: value for key, value in reply_from(body).message.items() if key != "refusal" or value}
+    kept = {
+        key: value for key, value in APIS["openai"].reply(body).message.items() if key != "refusal" or value
+    }
     assert reply.message == kept
     assert (reply.usage, reply.model) == (body["usage"], body["model"])
 

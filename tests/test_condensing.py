@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from walks import add
 
 from zoolab import Outcome, Replay, Result, Scripted, Trace, inspect, run, walk
+from zoolab.apis.conversation import check_conversation
 from zoolab.errors import InvalidInput
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
@@ -19,7 +20,6 @@ from zoolab.show.text import to_markdown
 from zoolab.study import experiment
 from zoolab.tokens import tokens_in
 from zoolab.trace.log import drive
-from zoolab.wire.chat import check_conversation
 
 LAB = Path(__file__).parent.parent / "labs" / "l2" / "right"
 

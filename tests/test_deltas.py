@@ -68,7 +68,7 @@ def test_deltas_of_an_endpoint_come_while_it_still_sends() -> None:
             run(
                 "Hi",
                 [],
-                OpenAIModel("m", client, stream=True),
+                OpenAIModel("m", client=client, stream=True),
                 on_delta=lambda _: times.append(time.monotonic()),
             )
         ended = time.monotonic()

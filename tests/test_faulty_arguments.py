@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from zoolab.apis.messages import json_object
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.jsontext.values import to_json_value
 from zoolab.models.faulty import FAULTS
@@ -25,7 +26,6 @@ from zoolab.models.faulty.replies import (
 from zoolab.models.faulty.tools import AFTER, BEFORE, HUGE, RESULTS
 from zoolab.repair import RuleRepair
 from zoolab.schema.checker import SchemaChecker
-from zoolab.wire.chat import json_object
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)

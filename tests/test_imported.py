@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab import Replay, Scripted, ToolRegistry, Trace, run, walk
+from zoolab.apis import APIS
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
 from zoolab.runs.imported import read_conversations
 from zoolab.toolbox.starter import add, check_status, get_weather
-from zoolab.wire import FORMATS
 
 CALLS = [("add", {"a": 42, "b": 58})]
 WALKED = run("What is 42 + 58?", [add], Scripted([CALLS, "It is 100."]))
@@ -84,10 +84,10 @@ def test_a_log_of_inspect_ai_is_one_trace_a_sample(tmp_path: Path):
     assert one.answer == "Sorry."
 
 
-@pytest.mark.parametrize("api", FORMATS)
+@pytest.mark.parametrize("api", APIS)
 def test_the_request_of_an_api_is_read(tmp_path: Path, api: str):
     request = Request(WALKED.messages, tuple(ToolRegistry([add]).schemas()))
-    [trace] = read_conversations(written(tmp_path, FORMATS[api].to_body(request)))
+    [trace] = read_conversations(written(tmp_path, APIS[api].to_body(request)))
     assert trace.answer == "It is 100."
     assert [call.name for call in trace.tool_calls] == ["add"]
     assert trace.turns[0].calls[0].verdict.ok

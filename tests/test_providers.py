@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import traceback
 from contextlib import contextmanager
@@ -29,6 +28,8 @@ from test_floors import HEAVY, loaded_by
 from test_sent import shown
 
 from zoolab import Replay, Trace, run, tool
+from zoolab.apis import APIS
+from zoolab.apis.events import events_in
 from zoolab.errors import ModelError
 from zoolab.models import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel, providers
 from zoolab.models.assembly import assemble
@@ -37,7 +38,6 @@ from zoolab.records import Message, Request
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
 from zoolab.study.pacing import patience
-from zoolab.wire.streams import STREAMS, events_in
 
 KEY = "secret-Zq81TestTest"
 HELLO = Request([{"role": "user", "content": "Hello"}])
@@ -175,7 +175,9 @@ def test_a_stream_may_be_cut_anywhere(name: str, data: st.DataObject) -> None:
     parts = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     whole: list[Message] = []
     cut: list[Message] = []
-    assert STREAMS[name](events_in(parts), cut.append) == STREAMS[name](events_in([text]), whole.append)
+    assert APIS[name].assemble(events_in(parts), cut.append) == APIS[name].assemble(
+        events_in([text]), whole.append
+    )
     assert cut == whole
 
 
@@ -187,7 +189,7 @@ def test_a_stream_that_ends_early_is_no_answer(name: str, data: st.DataObject) -
     last = max(index for index, line in enumerate(lines) if b"{" in line)
     kept = data.draw(st.integers(0, last))
     with pytest.raises(ModelError, match="ended before the reply was complete"):
-        STREAMS[name](events_in(lines[:kept]), list[Message]().append)
+        APIS[name].assemble(events_in(lines[:kept]), list[Message]().append)
 
 
 JUNK = st.recursive(
@@ -216,7 +218,7 @@ KINDS += ["response.output_item.added", "response.output_item.done", "response.c
 @given(events=st.lists(st.dictionaries(st.sampled_from(FIELDS), JUNK | st.sampled_from(KINDS)), max_size=5))
 def test_junk_in_a_stream_is_a_model_error_or_an_answer(name: str, events: list[Any]) -> None:
     try:
-        STREAMS[name](events_in([sse(events).encode()]), list[Message]().append)
+        APIS[name].assemble(events_in([sse(events).encode()]), list[Message]().append)
     except ModelError:
         return
 
@@ -383,14 +385,6 @@ def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, model: 
 def test_ollama_is_where_its_host_says(monkeypatch: pytest.MonkeyPatch, said: str, address: str) -> None:
     monkeypatch.setenv("OLLAMA_HOST", said)
     assert OllamaModel("m").base_url == address
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_all_are_made_alike(name: str) -> None:
-    wanted = "(model, *, base_url=None, api_key=None, client=None, stream=False, **settings)"
-    parameters = inspect.signature(PROVIDERS[name].model).parameters.values()
-    bare = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
-    assert str(inspect.Signature(bare)) == wanted
 
 
 def test_a_client_of_ones_own_is_used() -> None:

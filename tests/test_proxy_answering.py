@@ -18,11 +18,11 @@ from server import answered_by
 from zoolab import Faulty, Replay, Scripted
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.proxy.answering import MAX_KEPT, AnsweredBy
-from zoolab.proxy.exchange import APIS, HttpRequest, HttpResponse
+from zoolab.proxy.exchange import WATCHED, HttpRequest, HttpResponse
 from zoolab.records import Model, Reply, Request
 
 Body = dict[str, Any]
-PATHS = {api: path for path, api in APIS.items()}
+PATHS = {api: path for path, api in WATCHED.items()}
 NAMES = sorted(PATHS)
 QUESTION = "What is 1 + 2?"
 CALL = [("add", {"a": 1, "b": 2})]

@@ -37,14 +37,13 @@ from test_proxy_answering import (
 )
 
 from zoolab import Faulty
+from zoolab.apis import APIS
+from zoolab.apis.events import events_in
 from zoolab.models.assembly import assemble
 from zoolab.proxy.answering import AnsweredBy
 from zoolab.proxy.exchange import HttpRequest
 from zoolab.proxy.forwarding import Forward, endpoint_model
 from zoolab.records import Model
-from zoolab.wire import FORMATS
-from zoolab.wire.streams import STREAMS as READ
-from zoolab.wire.streams import events_in
 
 Body = dict[str, Any]
 KEY = "sk-test-Zq81"
@@ -235,7 +234,7 @@ def test_a_real_reply_is_broken_and_streamed(api: str) -> None:
     if api == "openai":
         message = assemble(events).message
     else:
-        message = FORMATS[api].from_response(READ[api](events, lambda _: None))
+        message = APIS[api].from_response(APIS[api].assemble(events, lambda _: None))
     assert [made["function"]["arguments"][-2:] for made in message["tool_calls"]] == [",}"] * len(CALLS[api])
     (seen,) = server.asked
     assert seen.body == {key: value for key, value in asked.items() if key != "stream"}

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoolab import Scripted, Tool, Trace, run
+from zoolab.apis import APIS, translate, translate_reply
 from zoolab.errors import InvalidInput
 from zoolab.records import Messages, Reply, Request, Step
-from zoolab.wire import FORMATS, translate, translate_reply
 
 ADD = Tool.from_schema("add", "Add.", {"type": "object"}, lambda a, b: a + b)
 ASKS = [("add", {"a": 42, "b": 58})]
@@ -51,8 +51,8 @@ def test_a_turn_is_what_translate_makes_of_its_request_and_its_reply():
     made = trace()
     wires = made.show_wires()
     request, reply = made.steps[1].record, made.steps[2].reply
-    assert (wires.turn, list(wires.bodies), list(wires.replies)) == (1, list(FORMATS), list(FORMATS))
-    for name in FORMATS:
+    assert (wires.turn, list(wires.bodies), list(wires.replies)) == (1, list(APIS), list(APIS))
+    for name in APIS:
         assert wires.bodies[name] == translate(request, name)
         assert wires.replies[name] == translate_reply(reply.message, name)
 
@@ -90,7 +90,7 @@ def test_what_a_wire_cannot_say_is_told_in_text_and_on_the_page():
 
 def test_the_text_holds_every_body_as_json():
     wires = trace().show_wires()
-    for name in FORMATS:
+    for name in APIS:
         assert json.dumps(wires.bodies[name].body, indent=2) in str(wires)
         assert json.dumps(wires.replies[name].body, indent=2) in str(wires)
 

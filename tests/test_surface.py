@@ -44,7 +44,7 @@ def test_submodules_need_no_import_of_their_own():
     code = "import sys, zoolab; before = len([name for name in sys.modules if name.startswith('zoolab')])"
     code += "; print(before, zoolab.models.Scripted.__name__, zoolab.errors.InvalidInput.__name__)"
     code += "; print(zoolab.toolbox.starter.starter_tools.__name__, zoolab.plots.SequenceDisplay.__name__)"
-    code += "; print(zoolab.datasets.load.__name__, zoolab.repair.RuleRepair.__name__, zoolab.wire.__name__)"
+    code += "; print(zoolab.datasets.load.__name__, zoolab.repair.RuleRepair.__name__, zoolab.apis.__name__)"
     names = [
         "Scripted",
         "InvalidInput",
@@ -52,7 +52,7 @@ def test_submodules_need_no_import_of_their_own():
         "SequenceDisplay",
         "load",
         "RuleRepair",
-        "zoolab.wire",
+        "zoolab.apis",
     ]
     assert told(code) == ["2", *names]
 

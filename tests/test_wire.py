@@ -8,29 +8,29 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from talk import CONVERTED, NAMES, TOOLS, USER, answers, asks, call, request
 
+from zoolab.apis import APIS, api
 from zoolab.errors import InvalidInput
 from zoolab.records import Failure, Outcome, Request
 from zoolab.steps.result import make_result
-from zoolab.wire import FORMATS, wire_format
 
 anthropic, gemini, ollama, openai = (
-    FORMATS["anthropic"],
-    FORMATS["gemini"],
-    FORMATS["ollama"],
-    FORMATS["openai"],
+    APIS["anthropic"],
+    APIS["gemini"],
+    APIS["ollama"],
+    APIS["openai"],
 )
 
 PARALLEL = [USER, asks(call("b"), call("a", "now", "")), answers("b", "2"), answers("a", "noon")]
 
 
 def test_a_format_is_found_by_its_name():
-    assert wire_format("gemini") is gemini
+    assert api("gemini") is gemini
 
 
 @pytest.mark.parametrize("name", ["Gemini", "", None, ["openai"]])
 def test_an_unknown_format_is_an_error_that_names_the_known(name):
     with pytest.raises(InvalidInput, match="openai, responses, anthropic, gemini, ollama"):
-        wire_format(name)
+        api(name)
 
 
 # Choices
@@ -57,7 +57,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("name", "choice", "expected"), CHOICES)
 def test_a_choice_in_the_words_of_each_api(name, choice, expected):
-    body = FORMATS[name].to_body(request(USER, choice=choice))
+    body = APIS[name].to_body(request(USER, choice=choice))
     assert body["toolConfig" if name == "gemini" else "tool_choice"] == expected
     assert body["tools"]
 
@@ -73,13 +73,13 @@ def test_ollama_knows_no_choice_but_to_leave_the_tools_out(choice, offered):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_tools_there_is_no_choice(name):
-    body = FORMATS[name].to_body(Request([USER], tool_choice="required"))
+    body = APIS[name].to_body(Request([USER], tool_choice="required"))
     assert body.keys().isdisjoint({"tools", "tool_choice", "toolConfig"})
 
 
 @pytest.mark.parametrize("name", ["openai", *CONVERTED])
 def test_tools_look_as_the_registry_writes_them(name):
-    tools = FORMATS[name].to_body(request(USER))["tools"]
+    tools = APIS[name].to_body(request(USER))["tools"]
     assert (tools[0]["functionDeclarations"] if name == "gemini" else tools) == TOOLS.schemas(name)
 
 
@@ -140,7 +140,7 @@ def test_settings_in_the_words_of_each_api():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_settings_given_are_not_changed(name):
     given_ = {"options": {"seed": 1}, "generationConfig": {"seed": 1}}
-    FORMATS[name].to_body(request(USER, temperature=1), "m", **given_)
+    APIS[name].to_body(request(USER, temperature=1), "m", **given_)
     assert given_ == {"options": {"seed": 1}, "generationConfig": {"seed": 1}}
 
 
@@ -284,7 +284,7 @@ def sent_arguments(name, body):
 @pytest.mark.parametrize("name", CONVERTED)
 def test_broken_arguments_stay_visible(name, arguments, expected):
     made = request(USER, asks(call(arguments=arguments)), answers())
-    assert sent_arguments(name, FORMATS[name].to_body(made)) == expected
+    assert sent_arguments(name, APIS[name].to_body(made)) == expected
 
 
 BROKEN = {
@@ -305,14 +305,14 @@ BROKEN = {
 @pytest.mark.parametrize("what", BROKEN)
 def test_what_has_no_form_is_named(name, what):
     with pytest.raises(InvalidInput, match="expected"):
-        FORMATS[name].to_body(request(*BROKEN[what]))
+        APIS[name].to_body(request(*BROKEN[what]))
 
 
 @pytest.mark.parametrize("name", CONVERTED)
 @pytest.mark.parametrize("tool", [{}, {"function": None}, {"function": {}}, "add"])
 def test_a_tool_without_a_name_is_named(name, tool):
     with pytest.raises(InvalidInput, match="a tool is"):
-        FORMATS[name].to_body(Request([USER], (tool,)))
+        APIS[name].to_body(Request([USER], (tool,)))
 
 
 def test_an_id_that_comes_again_belongs_to_the_latest_call():
@@ -323,4 +323,4 @@ def test_an_id_that_comes_again_belongs_to_the_latest_call():
 
 def test_an_id_that_is_no_text_is_written_all_the_same():
     messages = [{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": {"a": 1}, "content": "z"}]
-    assert "z" in str(FORMATS["responses"].to_body(Request(messages), "m"))
+    assert "z" in str(APIS["responses"].to_body(Request(messages), "m"))

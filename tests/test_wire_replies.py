@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from talk import CONVERTED, NAMES, USER, answers, asks, call, request
 
+from zoolab.apis import APIS
 from zoolab.errors import ModelError
 from zoolab.records import ToolCall
 from zoolab.steps.tool_call import read_calls
-from zoolab.wire import FORMATS
 
-anthropic, gemini, openai = map(FORMATS.__getitem__, ["anthropic", "gemini", "openai"])
+anthropic, gemini, openai = map(APIS.__getitem__, ["anthropic", "gemini", "openai"])
 
 # Responses
 
@@ -45,7 +45,7 @@ CALLS = [("b", "add", {"a": 1}), ("a", "now", {}), ("c", "add", {"Ort": "東京 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_response_with_calls_is_read(name):
-    message = FORMATS[name].from_response(response(name, "Let me see.", CALLS))
+    message = APIS[name].from_response(response(name, "Let me see.", CALLS))
     assert (message["role"], message["content"]) == ("assistant", "Let me see.")
     assert [(c.id, c.name, json.loads(c.arguments)) for c in read_calls(message)] == CALLS
     assert {c["type"] for c in message["tool_calls"]} == {"function"}
@@ -53,7 +53,7 @@ def test_a_response_with_calls_is_read(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_response_of_text_has_no_calls(name):
-    assert FORMATS[name].from_response(response(name, "Grüße", [])) == {
+    assert APIS[name].from_response(response(name, "Grüße", [])) == {
         "role": "assistant",
         "content": "Grüße",
     }
@@ -62,7 +62,7 @@ def test_a_response_of_text_has_no_calls(name):
 @pytest.mark.parametrize("id", [None, 7])
 @pytest.mark.parametrize("name", NAMES)
 def test_an_id_that_is_missing_or_no_text_stays_missing(name, id):
-    message = FORMATS[name].from_response(response(name, "", [(id, "add", {"a": 1})]))
+    message = APIS[name].from_response(response(name, "", [(id, "add", {"a": 1})]))
     assert "id" not in message["tool_calls"][0]
     assert read_calls(message) == [ToolCall(1, 0, "call_1", "add", _text(name, {"a": 1}), original_id="")]
 
@@ -73,7 +73,7 @@ def _text(name, arguments):
 
 @pytest.mark.parametrize("name", CONVERTED)
 def test_a_call_without_text_has_null_content(name):
-    assert FORMATS[name].from_response(response(name, "", CALLS))["content"] is None
+    assert APIS[name].from_response(response(name, "", CALLS))["content"] is None
 
 
 def test_what_else_openai_says_is_kept():
@@ -131,7 +131,7 @@ JUNK = [
 @pytest.mark.parametrize("name", NAMES)
 def test_junk_is_a_model_error(name, body):
     with pytest.raises(ModelError, match="expected"):
-        FORMATS[name].from_response(body)
+        APIS[name].from_response(body)
 
 
 KEYS = st.sampled_from(
@@ -151,7 +151,7 @@ ANYTHING = st.recursive(
 @given(body=st.dictionaries(KEYS, ANYTHING))
 def test_any_json_is_a_message_or_a_model_error(name, body):
     try:
-        message = FORMATS[name].from_response(body)
+        message = APIS[name].from_response(body)
     except ModelError:
         return
     assert message["role"] == "assistant"
@@ -227,7 +227,7 @@ def events(name, body):
 def test_every_call_keeps_its_place_and_its_one_result(name, conversation):
     messages, made = conversation
     before = json.dumps(messages)
-    body = FORMATS[name].to_body(request(*messages), "m")
+    body = APIS[name].to_body(request(*messages), "m")
     seen = events(name, body)
     assert [event[1:] for event in seen if event[0] == "call"] == made
     assert [event[1] for event in seen if event[0] == "result"] == [id for id, _, _ in made]
@@ -243,7 +243,7 @@ def test_every_call_keeps_its_place_and_its_one_result(name, conversation):
 @given(conversation=conversations())
 def test_the_results_follow_their_calls_at_once(name, conversation):
     """Between a call and its result stand only calls and results of the same turn."""
-    body = FORMATS[name].to_body(request(*conversation[0]), "m")
+    body = APIS[name].to_body(request(*conversation[0]), "m")
     turns = body[{"gemini": "contents", "responses": "input"}.get(name, "messages")]
     for turn, following in zip(turns, [*turns[1:], None], strict=True):
         calls = [e for e in events(name, _alone(name, turn)) if e[0] == "call"]
@@ -260,8 +260,8 @@ def _alone(name, turn):
 @given(text=st.text(min_size=1, max_size=9), calls=st.lists(ARGUMENTS, max_size=3))
 def test_a_reply_that_is_sent_back_says_the_same(name, text, calls):
     wanted = [(f"c{slot}", "add", arguments) for slot, arguments in enumerate(calls)]
-    message = FORMATS[name].from_response(response(name, text, wanted))
+    message = APIS[name].from_response(response(name, text, wanted))
     results = [answers(id) for id, _, _ in wanted]
-    body = FORMATS[name].to_body(request(USER, message, *results), "m")
+    body = APIS[name].to_body(request(USER, message, *results), "m")
     assert [event[1:] for event in events(name, body) if event[0] == "call"] == wanted
     assert text in json.dumps(body, ensure_ascii=False) or json.dumps(text)[1:-1] in json.dumps(body)

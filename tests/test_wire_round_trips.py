@@ -6,14 +6,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from zoolab.apis import APIS, plain, translate, translate_reply
+from zoolab.apis.messages import answered_calls
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.records import Request
-from zoolab.wire import FORMATS, format, translate, translate_reply
-from zoolab.wire.chat import answered_calls
 
-NAMES = sorted(FORMATS)
-CODES = set(format.CODES)
+NAMES = sorted(APIS)
+CODES = set(plain.CODES)
 
 #: A busy machine is no failure.
 OFTEN = settings(deadline=None, max_examples=30)
@@ -144,7 +144,7 @@ REQUESTS = st.builds(
 @OFTEN
 @given(request=REQUESTS)
 def test_there_and_back_is_the_plain_request(name, request):
-    wire = FORMATS[name]
+    wire = APIS[name]
     plain, _ = wire.normalise(request)
     body = json.loads(json.dumps(wire.to_body(request)))
     assert wire.from_body(body) == plain
@@ -157,7 +157,7 @@ def test_there_and_back_is_the_plain_request(name, request):
 def test_what_is_lost_has_a_warning(name, request):
     made = translate(request, name)
     lossy = {warning.code for warning in made.warnings} - HARMLESS
-    assert (FORMATS[name].from_body(made.body) == request) is not bool(lossy)
+    assert (APIS[name].from_body(made.body) == request) is not bool(lossy)
     assert {warning.code for warning in made.warnings} <= CODES
 
 
@@ -165,7 +165,7 @@ def test_what_is_lost_has_a_warning(name, request):
 @OFTEN
 @given(request=REQUESTS)
 def test_a_second_trip_changes_nothing(name, request):
-    wire = FORMATS[name]
+    wire = APIS[name]
     once = wire.from_body(wire.to_body(request))
     assert wire.from_body(wire.to_body(once)) == once
     assert {warning.code for warning in translate(once, name).warnings} <= HARMLESS
@@ -202,8 +202,8 @@ def test_the_reasoning_of_a_wire_survives_it(name, text, called):
     results = [{"role": "tool", "tool_call_id": each["id"], "content": "1"} for each in calls]
     asked = {"role": "user", "content": "Hi"}
     made, reply = translate(Request([asked, message, *results]), name), translate_reply(message, name)
-    assert FORMATS[name].from_body(made.body).messages[1] == message
-    assert FORMATS[name].from_response(reply.body) == message
+    assert APIS[name].from_body(made.body).messages[1] == message
+    assert APIS[name].from_response(reply.body) == message
     assert (reply.warnings, [w for w in made.warnings if w.code != "setting_added"]) == ((), [])
 
 
@@ -262,7 +262,7 @@ def _is_clear(messages):
 @given(request=REQUESTS)
 def test_texts_calls_and_results_survive_every_wire(name, request):
     assume(_is_clear(request.messages))
-    back = FORMATS[name].from_body(FORMATS[name].to_body(request))
+    back = APIS[name].from_body(APIS[name].to_body(request))
     assert said(back) == said(request)
     system = " ".join(_text(m) for m in request.messages if m["role"] in ("system", "developer"))
     kept = " ".join(_text(m) for m in back.messages if m["role"] in ("system", "developer"))
@@ -273,7 +273,7 @@ def test_texts_calls_and_results_survive_every_wire(name, request):
 @OFTEN
 @given(request=REQUESTS)
 def test_tools_and_the_choice_survive_every_wire_that_can_say_them(name, request):
-    back = FORMATS[name].from_body(FORMATS[name].to_body(request))
+    back = APIS[name].from_body(APIS[name].to_body(request))
     if name == "ollama":
         assert back.tool_choice == "auto"
     elif request.tools:
@@ -302,13 +302,13 @@ def replies(draw):
 @given(message=replies())
 def test_a_reply_there_and_back_is_the_plain_reply(name, message):
     made = translate_reply(message, name)
-    back = FORMATS[name].from_response(json.loads(json.dumps(made.body)))
-    assert back == FORMATS[name].normalise_reply(message)[0]
+    back = APIS[name].from_response(json.loads(json.dumps(made.body)))
+    assert back == APIS[name].normalise_reply(message)[0]
     lossy = {warning.code for warning in made.warnings} - HARMLESS
     assert (back == message) is not bool(lossy)
     assert {warning.code for warning in made.warnings} <= CODES
     again = translate_reply(back, name)
-    assert FORMATS[name].from_response(again.body) == back
+    assert APIS[name].from_response(again.body) == back
     assert {warning.code for warning in again.warnings} <= HARMLESS
 
 
@@ -346,7 +346,7 @@ def test_any_body_is_a_request_or_invalid_input(name, body):
 
 def check_body(name, body):
     """A body is refused, or read; and then a second trip changes nothing."""
-    wire = FORMATS[name]
+    wire = APIS[name]
     try:
         request = wire.from_body(body)
         again = wire.from_body(wire.to_body(request))
@@ -359,7 +359,7 @@ def check_body(name, body):
 def damaged(draw):
     """A format, and a fine body of it with one part replaced by something else."""
     name = draw(st.sampled_from(NAMES))
-    body = json.loads(json.dumps(FORMATS[name].to_body(draw(REQUESTS))))
+    body = json.loads(json.dumps(APIS[name].to_body(draw(REQUESTS))))
     place, path = body, []
     while isinstance(place, dict | list) and place:
         keys = list(place) if isinstance(place, dict) else range(len(place))
@@ -407,7 +407,7 @@ def test_a_body_that_is_no_json_is_invalid_input_or_harmless(name, inner):
     ]
     for body in bodies:
         try:
-            FORMATS[name].to_body(FORMATS[name].from_body(body))
+            APIS[name].to_body(APIS[name].from_body(body))
         except InvalidInput:
             continue
 

@@ -13,14 +13,14 @@ from openai.types.responses import Response, ResponseStreamEvent
 from provider_bodies import PROVIDERS
 from pydantic import TypeAdapter
 
+from zoolab.apis import APIS
+from zoolab.apis.events import events_in
 from zoolab.models.assembly import assemble
 from zoolab.records import Message, Reply
 from zoolab.tokens import Tokens
-from zoolab.wire import FORMATS
-from zoolab.wire.streams import STREAMS, events_in, response_of, server_sent, stream_of
 
 Body = dict[str, Any]
-APIS = ["openai", "responses", "anthropic"]
+NAMES = ["openai", "responses", "anthropic"]
 OTHERS = ["responses", "anthropic"]
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -63,12 +63,12 @@ REPLY = Reply(
 
 
 def response(api: str, reply: Reply = REPLY) -> Body:
-    return response_of(api, reply, "some-model", "7", 1_790_000_000)
+    return APIS[api].response(reply, "some-model", "7", 1_790_000_000)
 
 
 def received(api: str, body: Body, size: int = 7) -> list[Body]:
     """The events of a response after a way through a wire that cuts their bytes anywhere."""
-    content = b"".join(server_sent(stream_of(api, body), done=api == "openai"))
+    content = b"".join(APIS[api].stream_bytes(APIS[api].events(body)))
     return list(events_in(content[start : start + size] for start in range(0, len(content), size)))
 
 
@@ -78,7 +78,7 @@ def received(api: str, body: Body, size: int = 7) -> list[Body]:
 def test_a_stream_makes_the_whole_response_again(api: str, reply: Reply, size: int) -> None:
     whole = response(api, reply)
     told: list[Message] = []
-    assert STREAMS[api](received(api, whole, size), told.append) == whole
+    assert APIS[api].assemble(received(api, whole, size), told.append) == whole
     said = "".join(delta.get("content") or "" for delta in told)
     assert said == (reply.message["content"] or "")
 
@@ -95,12 +95,12 @@ def test_a_stream_of_chat_makes_the_message_again(reply: Reply) -> None:
     assert counted == Tokens.of(reply.usage) if reply.usage else counted.known == 0
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", NAMES)
 @given(reply=REPLIES)
 @settings(max_examples=40)
 def test_a_response_says_the_message_and_the_tokens(api: str, reply: Reply) -> None:
     body = response(api, reply)
-    assert FORMATS[api].from_response(body) == FORMATS[api].normalise_reply(reply.message)[0]
+    assert APIS[api].from_response(body) == APIS[api].normalise_reply(reply.message)[0]
     assert Tokens.of(body.get("usage")).known == (12 if reply.usage else None if api == "responses" else 0)
 
 
@@ -108,7 +108,7 @@ def test_a_response_says_the_message_and_the_tokens(api: str, reply: Reply) -> N
 def test_answers_of_the_api_itself_are_streamed_whole(api: str) -> None:
     """With reasoning or thinking, which goes back to the API as it came."""
     for whole in PROVIDERS[api].whole:
-        assert STREAMS[api](received(api, whole), lambda _: None) == whole
+        assert APIS[api].assemble(received(api, whole), lambda _: None) == whole
 
 
 def test_a_response_that_an_endpoint_wrote_oddly_still_streams() -> None:
@@ -120,10 +120,10 @@ def test_a_response_that_an_endpoint_wrote_oddly_still_streams() -> None:
             {"type": "web_search_call", "id": "ws_1", "status": "completed"},
         ]
     }
-    whole = STREAMS["responses"](received("responses", odd), lambda _: None)
+    whole = APIS["responses"].assemble(received("responses", odd), lambda _: None)
     assert whole["output"] == odd["output"]
     blocks = [{"type": "text", "text": None}, {"type": "server_tool_use", "input": {"query": "x"}}]
-    whole = STREAMS["anthropic"](received("anthropic", {"content": blocks}), lambda _: None)
+    whole = APIS["anthropic"].assemble(received("anthropic", {"content": blocks}), lambda _: None)
     assert whole["content"] == blocks
 
 
@@ -160,7 +160,7 @@ def test_tokens_are_counted_in_the_words_of_the_api() -> None:
 
 
 def test_ids_are_those_of_the_response() -> None:
-    assert [response(api)["id"] for api in APIS] == ["chatcmpl-7", "resp_7", "msg_7"]
+    assert [response(api)["id"] for api in NAMES] == ["chatcmpl-7", "resp_7", "msg_7"]
     assert [item["id"] for item in response("responses")["output"]] == ["msg_7_1", "fc_7_2"]
     added = [event for event in received("responses", response("responses")) if "item_id" in event]
     assert {event["item_id"] for event in added} == {"msg_7_1", "fc_7_2"}

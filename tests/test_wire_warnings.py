@@ -9,16 +9,16 @@ from openai.types.responses.response_create_params import ResponseCreateParamsNo
 from pydantic import ConfigDict, TypeAdapter, with_config
 from talk import CONVERTED, NAMES, USER, answers, asks, call, request
 
+from zoolab.apis import APIS, translate, translate_reply
+from zoolab.apis.plain import CODES as TEXTS
 from zoolab.errors import InvalidInput
 from zoolab.records import Request, Withheld
-from zoolab.wire import FORMATS, translate, translate_reply
-from zoolab.wire.format import CODES as TEXTS
 
 anthropic, gemini, ollama, responses = (
-    FORMATS["anthropic"],
-    FORMATS["gemini"],
-    FORMATS["ollama"],
-    FORMATS["responses"],
+    APIS["anthropic"],
+    APIS["gemini"],
+    APIS["ollama"],
+    APIS["responses"],
 )
 
 CODES = set(TEXTS)
@@ -113,7 +113,7 @@ def test_a_usual_request_has_no_warning(name):
     )
     made = translate(asked, name)
     assert made.warnings == ()
-    assert FORMATS[name].from_body(made.body) == asked
+    assert APIS[name].from_body(made.body) == asked
 
 
 NEEDS = {"anthropic": ["max_tokens"], "ollama": ["stream"]}
@@ -164,7 +164,7 @@ def test_responses_bodies_are_what_the_official_client_types_say(choice, strict)
 def test_a_reply_is_a_response_of_the_official_client():
     message = asks(call(), content="Let me see.")
     Response.model_validate(responses.to_response(message), strict=True)
-    ChatCompletion.model_validate(FORMATS["openai"].to_response(message), strict=True)
+    ChatCompletion.model_validate(APIS["openai"].to_response(message), strict=True)
 
 
 def test_responses_says_false_where_chat_says_nothing():
@@ -228,4 +228,4 @@ def test_calls_and_results_without_ids_are_paired_by_name_and_place():
 def test_broken_arguments_come_back_as_the_raw_text(name):
     made = translate_reply(asks(call(arguments='{"a": ')), name)
     assert "_raw" in str(made.body)
-    assert FORMATS[name].from_response(made.body) == asks(call(arguments='{"a": '))
+    assert APIS[name].from_response(made.body) == asks(call(arguments='{"a": '))

@@ -1,5 +1,6 @@
 # The names of this package, for type checkers, and for `zoolab.lazy`, which imports them when they are used.
 
+from zoolab import apis as apis
 from zoolab import datasets as datasets
 from zoolab import errors as errors
 from zoolab import grading as grading
@@ -23,7 +24,6 @@ from zoolab import tokens as tokens
 from zoolab import toolbox as toolbox
 from zoolab import tools as tools
 from zoolab import trace as trace
-from zoolab import wire as wire
 from zoolab.course.predictions import predict as predict
 from zoolab.course.progress import progress as progress
 from zoolab.grading.checking import check as check

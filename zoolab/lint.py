@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from zoolab.files import read_table
 from zoolab.jsontext import pointer_to
-from zoolab.schema.formats import subschemas
+from zoolab.schema.parts import subschemas
 from zoolab.schema.strict import STRICT_KEYWORDS
 from zoolab.tokens import tokens_in
 from zoolab.tools import Tool

@@ -23,7 +23,6 @@ from zoolab.errors import (
 )
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import plain, read_only
-from zoolab.schema.formats import TOOL_FORMATS
 
 if TYPE_CHECKING:
     # With defaults, so that a bare `Tool` in an annotation is `Tool[..., Any]`.
@@ -194,21 +193,28 @@ class Tool(Generic[P, R_co]):
         >>> Tool("now", "The time.", {"type": "object", "properties": {}}).schema("anthropic")
         {'name': 'now', 'description': 'The time.', 'input_schema': {'type': 'object', 'properties': {}}}
         """
-        if format not in TOOL_FORMATS:
-            raise InvalidInput(f"there is no tool format {format!r}", expected=", ".join(TOOL_FORMATS))
-        made: dict[str, Any] = plain(self._in_format(format))
+        function = self._function()
+        if format == "mcp":
+            others = {key: value for key, value in function.items() if key not in ("parameters", "strict")}
+            found = {**others, "inputSchema": function["parameters"]}
+        else:
+            from zoolab.apis import APIS
+
+            if format not in APIS:
+                raise InvalidInput(f"there is no tool format {format!r}", expected=", ".join((*APIS, "mcp")))
+            found = APIS[format].tool_form(function)
+        made: dict[str, Any] = plain(found)
         return made
 
     @cached_property
     def sent(self) -> dict[str, Any]:
         """The tool as requests carry it, read-only."""
-        made: dict[str, Any] = read_only(self._in_format("openai"))
+        made: dict[str, Any] = read_only({"type": "function", "function": self._function()})
         return made
 
-    def _in_format(self, format: Format) -> dict[str, Any]:
-        strict = {"strict": True} if self.strict else {}
+    def _function(self) -> dict[str, Any]:
         described = {"name": self.name, "description": self.description, "parameters": self.parameters}
-        return TOOL_FORMATS[format]({**described, **strict})
+        return {**described, "strict": True} if self.strict else described
 
     def invoke(self, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
         """Call the function with JSON arguments: bound to Python types, and with its context."""

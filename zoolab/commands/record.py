@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from zoolab.apis import api
 from zoolab.commands.course import CHECKOUT, FIRST
 from zoolab.commands.models import DEFAULT_TOOLS, is_live, model_of
 from zoolab.course.notebooks import amount_of, ask_openings, record_notebook, recordings_of
@@ -19,7 +20,6 @@ from zoolab.datasets.loading import numbered_rows, read_rows
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
 from zoolab.loop import Tools
-from zoolab.models.providers import PROVIDERS
 from zoolab.models.recording import Recording, shipped
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
@@ -62,7 +62,7 @@ def record_course(options: argparse.Namespace) -> int:
     model, folder = model_of(options), Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
     provider = options.provider
-    address_from = PROVIDERS[provider].address_from if provider else "OPENAI_BASE_URL"
+    address_from = api(provider or "openai").address_from
     endpoint = {"ZOOLAB_MODEL": options.model, address_from: options.base_url}
     environment = {name: value for name, value in endpoint.items() if value}
     live = provider or "endpoint" if options.local is None else options.local or "local"

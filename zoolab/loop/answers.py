@@ -11,9 +11,9 @@ from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import read_only
 from zoolab.loop.options import Options
 from zoolab.records import Message, ToolCall, Verdict
-from zoolab.schema.formats import resolved
 from zoolab.schema.functions import BindingError, binder
 from zoolab.schema.hints import Describer
+from zoolab.schema.parts import resolved
 from zoolab.schema.strict import make_strict
 from zoolab.steps.validate import check_with_repair, refusal
 from zoolab.tools import Tool, ToolRegistry

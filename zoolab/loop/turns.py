@@ -383,7 +383,7 @@ class Turns:
 
 
 def _condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: Messages) -> Messages:
-    from zoolab.wire.chat import check_conversation
+    from zoolab.apis.conversation import check_conversation
 
     made: Any = interruptible(condense, messages.tolist())
     expected = "a list of messages in which each call stands before its result"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
+from zoolab.apis import APIS, Api
 from zoolab.errors import InvalidInput, ModelError, UnknownOption
 from zoolab.files import read_table
 from zoolab.jsontext import encode_strict, excerpt, one_line
@@ -25,6 +26,7 @@ from zoolab.records import Reply, Request, without
 PARAMETERS = ("base_url", "api_key", "client", "stream", "timeout", "max_retries", "headers", "settings")
 #: What a model says itself; whoever sets it in `settings` would ask something else.
 _RESERVED = ("model", "messages", "stream")
+_INSTEAD: dict[str, str] = read_table("zoolab.models", "options.toml")["instead"]
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -69,8 +71,8 @@ class ApiModel(ABC):
     """
 
     made = "recorded"
-    #: The name of the API.
-    format: ClassVar[str]
+    #: What the model is asked in: one of `zoolab.apis.APIS`.
+    api: ClassVar[Api]
     #: How a client of one's own is made, for errors.
     _client_made_by: ClassVar[str]
 
@@ -125,28 +127,22 @@ class ApiModel(ABC):
         if reserved or twice:
             advice = f"give {(reserved + twice)[0]} as a parameter alone"
             raise UnknownOption(f"settings contains {', '.join(reserved + twice)}", advice=advice)
-        told = read_table("zoolab.models", "options.toml")
-        inside: dict[str, list[str]] = told[cls.format].get("inside", {})
-        placed: dict[str, Any] = dict(given)
-        for name, value in more.items():
-            holder = next((holder for holder, names in inside.items() if name in names), "")
-            if not holder and name not in told[cls.format]["known"]:
-                raise cls._unknown(name, told["instead"], [*told[cls.format]["known"], *sum(inside.values(), [])])
-            if holder:
-                placed[holder] = {**placed.get(holder, more.get(holder, {})), name: value}
-            elif name not in placed:
-                placed[name] = value
-        _check_json(placed)
-        return placed
+        for name in more:
+            if name not in cls.api.known:
+                raise cls._unknown(name)
+        made = cls.api.placed({**given, **more})
+        _check_json(made)
+        return made
 
     @classmethod
-    def _unknown(cls, name: str, instead: Mapping[str, str], known: list[str]) -> UnknownOption:
+    def _unknown(cls, name: str) -> UnknownOption:
         """The error for a keyword; its value, which may be a key, is not shown."""
-        shown = one_line(name, 60)
-        right = instead.get(plain_name(name), "").replace("CLIENT", cls._client_made_by)
-        near = _nearest(name, [*PARAMETERS, *known, *instead])
-        if not right and near:
-            right = instead.get(near, "").replace("CLIENT", cls._client_made_by) or f"{near}="
+        shown, instead = one_line(name, 60), _INSTEAD
+        # A setting of another API is no typing error.
+        meant = plain_name(name) in instead or any(name in api.known for api in APIS.values())
+        near = "" if meant else _nearest(name, [*PARAMETERS, *cls.api.known, *instead])
+        right = instead.get(near or plain_name(name)) or (f"{near}=" if near else "")
+        right = right.replace("CLIENT", cls._client_made_by)
         if right:
             what = f"{cls.__name__} has no option {shown!r}"
             return UnknownOption(what, advice=f"write {right}")

@@ -29,12 +29,13 @@ from itertools import takewhile
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from zoolab.apis.chat import error_body
+from zoolab.apis.messages import json_object
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_table
 from zoolab.models import needle, weights
-from zoolab.models.transport import error_body, offline_client
+from zoolab.models.transport import offline_client
 from zoolab.records import Reply, Request
-from zoolab.wire.chat import json_object
 
 if TYPE_CHECKING:
     import openai
@@ -203,7 +204,9 @@ class LocalModel:
             from zoolab.models.openai import OpenAIModel
 
             engine = self._engines(name)
-            self._models[name] = OpenAIModel(engine.model, engine.client(), self._stream, **self.settings)
+            self._models[name] = OpenAIModel(
+                engine.model, client=engine.client(), stream=self._stream, settings=self.settings
+            )
         return self._models[name]
 
 

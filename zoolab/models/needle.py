@@ -14,12 +14,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from zoolab.apis import APIS
+from zoolab.apis.messages import function_in, role_of, text_sent
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, digest, encode, excerpt
 from zoolab.models.transport import expect_one_reply
 from zoolab.records import Request
-from zoolab.wire import FORMATS
-from zoolab.wire.chat import function_in, role_of, text_of
 
 _MAX_TOKENS = 160
 _CALL = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*+")\s*,\s*"arguments"\s*:\s*')
@@ -32,7 +32,7 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
 
     `engine` is a `needle_rs.V3Engine`, or has its method `generate`.
     """
-    request = FORMATS["openai"].from_body(body)
+    request = APIS["openai"].from_body(body)
     expect_one_reply(request.settings)
     asked = [message for message in request.messages if message["role"] == "user"]
     if not asked or asked[-1].get("content") is None:
@@ -40,8 +40,8 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
             "the messages hold no question", expected="a user message with content that is text"
         )
     model = str(body.get("model") or "needle3")
-    question = text_of(asked[-1])
-    system = "\n".join(text_of(message) for message in request.messages if role_of(message) == "system")
+    question = text_sent(asked[-1])
+    system = "\n".join(text_sent(message) for message in request.messages if role_of(message) == "system")
     tools = encode(_offered(request))
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
     made = engine.generate(

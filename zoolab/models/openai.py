@@ -15,9 +15,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from zoolab.apis import APIS
 from zoolab.errors import InvalidInput, ModelError, SettingRejected
 from zoolab.jsontext import excerpt, one_line
-from zoolab.models.assembly import assemble, reply_from
+from zoolab.models.assembly import assemble
 from zoolab.models.endpoint import ApiModel, Connection
 from zoolab.models.rejected import Body, left_out_of, rejection_of, without_rejected
 from zoolab.models.transport import http_library
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import openai
     from openai._streaming import ServerSentEvent
 
-PATH = "/chat/completions"
+_API = APIS["openai"]
 NOT_JSON = (ValueError, RecursionError)
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 _LOOPBACK = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/|\Z)")
@@ -51,7 +52,7 @@ class OpenAIModel(ApiModel):
     default one made from `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
     """
 
-    format = "openai"
+    api = _API
     _client_made_by = "openai.OpenAI(...)"
 
     def _connect(self, to: Connection) -> None:
@@ -92,13 +93,13 @@ class OpenAIModel(ApiModel):
             if self.stream:
                 reply = self._streamed(body)
             else:
-                answer = self.client.post(PATH, cast_to=object, body=body)
-                reply = reply_from(json.loads(answer) if isinstance(answer, str) else answer)
+                answer = self.client.post(_API.path, cast_to=object, body=body)
+                reply = _API.reply(json.loads(answer) if isinstance(answer, str) else answer)
         return replace(reply, sent=without(body, ("messages", "tools", "tool_choice")))
 
     def _streamed(self, body: dict[str, Any]) -> Reply:
         with self.client.post(
-            PATH, cast_to=object, body=body, stream=True, stream_cls=_stream_class()
+            _API.path, cast_to=object, body=body, stream=True, stream_cls=_stream_class()
         ) as chunks:
             reply = assemble(chunks)
         # Some endpoints give no finish_reason, but then they count the tokens at the end, or say [DONE].
@@ -142,7 +143,7 @@ def make_client(base_url: str | None = None, api_key: Any = None, **options: Any
     except openai.OpenAIError:
         raise ModelError(
             "no API key",
-            advice="give api_key=, set OPENAI_API_KEY, or use a recording or a local model, which need none",
+            advice="set OPENAI_API_KEY or give api_key=; a recording or a local model needs none",
         ) from None
     except (http_library().InvalidURL, ValueError):
         raise ModelError("the address of the endpoint is not a URL", advice=_ADDRESS_ADVICE) from None
@@ -183,18 +184,18 @@ def explain(
     """What the client says, as one line with something to do; no secret is ever repeated."""
     import openai
 
-    secrets = [each for each in secrets if isinstance(each, str) and len(each) >= _SHORTEST_KEY]
+    hidden = [each for each in secrets if isinstance(each, str) and len(each) >= _SHORTEST_KEY]
     what, advice = _what_and_advice(error, base_url)
     status = error.status_code if isinstance(error, openai.APIStatusError) else None
     expected = error.expected if isinstance(error, ModelError) else ""
-    told = ModelError(_one_line(what, secrets), expected=expected, advice=advice)
+    told = ModelError(_one_line(what, hidden), expected=expected, advice=advice)
     if isinstance(error, openai.APIStatusError):
         if found := rejection_of(error.status_code, error.body, body or {}):
             told = SettingRejected(told.what, expected=expected, advice=advice)
-            told.setting, told.said = found.name, _one_line(found.said, secrets)
+            told.setting, told.said = found.name, _one_line(found.said, hidden)
             told.whatever, told.beside_tools = found.whatever, found.beside_tools
         if written := _failed_generation(error.body):
-            told.advice = f"the model wrote: {_one_line(written, secrets)}"
+            told.advice = f"the model wrote: {_one_line(written, hidden)}"
     told.status = status
     return told
 

@@ -5,13 +5,13 @@ The vendors say it in different words, and name the setting beside the message o
     {"error": {"message": "Unsupported value: 'temperature' does not support 0 with this model. ...",
                "type": "invalid_request_error", "param": "temperature", "code": "unsupported_value"}}
     {"error": {"message": "`temperature` is deprecated for this model."}}
-    {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_completion_tokens"], "msg": "Extra inputs ..."}]}
+    {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs ..."}]}
     {"error": "Argument not supported on this model: presencePenalty"}
     {"error": {"message": "Unknown name \\"topK\\" at 'generation_config': Cannot find field."}}
     {"error": {"message": "property 'store' is unsupported, did you mean 'stop'?"}}
 
-The rule: a setting is rejected if the body contains it, and the answer names it together with words of refusal.
-What the request itself consists of, such as its messages and tools, is never left out.
+The rule: a setting is rejected if the body contains it, and the answer names it with words of refusal. What
+the request itself consists of, such as its messages and tools, is never left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_MESSAGE = 2_000
 _MOST_STATEMENTS = 50
 _CODES = {"unsupported_parameter": True, "unsupported_value": False}
 #: These are the request itself and how its reply is read; whoever leaves them out asks something else.
-_NEVER = frozenset(read_table("zoolab.wire", "settings.toml")["request"])
+_NEVER = frozenset(read_table("zoolab.apis", "settings.toml")["request"])
 #: Where a schema of the answer stands in the bodies of the APIs.
 _ANSWERS = (
     "response_format",
@@ -49,7 +49,7 @@ _ANSWERS = (
 )
 _REFUSAL = re.compile(
     r"unsupported|(?:not|n't) (?:\w+ )?support|(?:not|n't) (?:currently )?(?:permitted|accepted|recogni[sz]ed"
-    r"|allowed|available|compatible)|deprecated|unknown|unrecogni[sz]ed|unexpected|extra[_ ](?:inputs?|fields?)"
+    r"|allowed|available|compatible)|deprecated|unknown|unrecogni[sz]ed|unexpected|extra[_ ](?:input|field)"
     r"|extra_forbidden|cannot find field|no such field|only (?:be )?(?:allowed|set|supported|available)"
     r"|may only be|cannot be (?:combined|used|set|specified)|incompatible|is disabled|mutually exclusive",
     re.IGNORECASE,
@@ -58,11 +58,12 @@ _REFUSAL = re.compile(
 _PART = re.compile(r"\b(?:messages|input|contents|tools|system|functions)(?:\.|\[|\.\[)\d")
 _OWN_NAME = re.compile(rf"['\"`](?:{'|'.join(map(re.escape, sorted(_NEVER)))})\b")
 _ANSWER_WORDS = re.compile(
-    r"json[ _-]?(?:mode|schema|object)|response[ _.-]?(?:format|mime|schema)|structured[ _-]?output", re.IGNORECASE
+    r"json[ _-]?(?:mode|schema|object)|response[ _.-]?(?:format|mime|schema)|structured[ _-]?output",
+    re.IGNORECASE,
 )
 _TOOL_WORDS = re.compile(r"\btools?\b|\bfunction[ _-]?call", re.IGNORECASE)
 #: What stands directly before the name of a setting that is also a plain word, or directly after it.
-_BEFORE = r"(?:\b(?:parameters?|arguments?|propert(?:y|ies)|fields?|settings?|names?|keys?|supports?|supported):? +)"
+_BEFORE = r"(?:\b(?:parameter|argument|property|properties|field|setting|name|key|support|supported)s?:? +)"
 _AFTER = r"(?= (?:is|are|was) (?:deprecated|(?:currently )?not supported|unsupported|unknown)| may only be|:)"
 
 
@@ -84,16 +85,15 @@ def rejection_of(status: int, answer: object, body: Body) -> Rejected | None:
     settings = _settings_of(body)
     for named, said, code in _statements(answer):
         if code in _CODES and named:
-            return Rejected(settings.get(named, named), said, _CODES[code])
+            return Rejected(settings.get(named) or named, said, _CODES[code])
         if not _REFUSAL.search(f"{said} {code}") or _PART.search(said):
             continue
         if found := _beside_tools(said, body):
             return Rejected(found, said, True, beside_tools=True)
         if named:
-            if found := settings.get(named) or settings.get(plain_path(named)):
-                return Rejected(found, said, not _of_value(said))
-            if _first_key(named) in _NEVER:
-                return None
+            if place := settings.get(named) or settings.get(plain_path(named)):
+                return Rejected(place, said, not _of_value(said))
+            return None if _first_key(named) in _NEVER else Rejected(named, said, not _of_value(said))
         if found := _named_in(said, settings):
             return Rejected(found, said, not _of_value(said))
     return None
@@ -170,7 +170,9 @@ def _mention(name: str) -> re.Pattern[str]:
     if not name.isalpha() or not name.islower():
         return re.compile(word)
     marked = rf"['\"`]{re.escape(name)}\\?['\"`]"
-    return re.compile(rf"{marked}|{_BEFORE}{word}|(?<!this )(?<!your ){word}{_AFTER}|: {word}\W*\Z|\A{word}\W*\Z")
+    return re.compile(
+        rf"{marked}|{_BEFORE}{word}|(?<![Tt]his )(?<![Yy]our ){word}{_AFTER}|: {word}\W*\Z|\A{word}\W*\Z"
+    )
 
 
 def _of_value(said: str) -> bool:
@@ -201,8 +203,10 @@ def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Reje
     """The reply to a body, sent without the settings that the endpoint rejects.
 
     `send` raises `SettingRejected`; what that names is added to `rejections`, so that later requests leave it
-    out at once. The error goes on if what is rejected is not a setting, or was not sent.
+    out at once. The error goes on if what is rejected is not a setting, or was not sent. But a gateway may
+    have added it, so a request from which nothing was left out goes out once more.
     """
+    again = True
     while True:
         left_out = left_out_of(body, rejections)
         sent = without(body, left_out)
@@ -210,8 +214,11 @@ def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Reje
             reply = send(sent)
         except SettingRejected as error:
             value = _value(sent, error.setting)
-            if not value or _first_key(error.setting) in _NEVER:
+            if _first_key(error.setting) in _NEVER or not (value or (again and not left_out)):
                 raise
+            if not value:
+                again = False
+                continue
             when = "" if error.whatever else value
             rejections[error.setting, BESIDE_TOOLS if error.beside_tools else when] = error.said
         else:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from zoolab.apis.chat import completion_of, error_body
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
 from zoolab.loop.about import about
-from zoolab.models.assembly import completion_of
 from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.providers import PROVIDERS
 from zoolab.models.recording import Header, Recording
-from zoolab.models.transport import error_body, offline_client
+from zoolab.models.transport import offline_client
 from zoolab.records import Model, Reply, Request, without
 
 
@@ -56,7 +55,9 @@ class Replay:
         self.live = live
         self.client = offline_client(self._answer, model=header.model)
         self.model, self.calls = header.model, header.calls
-        self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
+        self._asks = OpenAIModel(
+            header.model or "recorded", client=self.client, stream=stream, settings=header.settings
+        )
 
     def __repr__(self) -> str:
         return f"<Replay of {self.recording.path.name}>"
@@ -128,7 +129,7 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     if live == "endpoint":
         return OpenAIModel(stream=stream)
     if isinstance(live, str) and live in PROVIDERS:
-        return PROVIDERS[live](os.environ.get("ZOOLAB_MODEL") or "", stream=stream)
+        return PROVIDERS[live](stream=stream)
     if isinstance(live, str):
         return LocalModel(None if live == "local" else live, stream=stream)
     raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')

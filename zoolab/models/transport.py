@@ -11,14 +11,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from zoolab.apis import APIS
+from zoolab.apis.chat import chunks_of, completion_of, error_body
+from zoolab.apis.conversation import check_conversation
+from zoolab.apis.events import server_sent
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
-from zoolab.models.assembly import completion_of
 from zoolab.records import Model
-from zoolab.wire import FORMATS
-from zoolab.wire.chat import check_conversation
-from zoolab.wire.streams import chunks_of, server_sent
 
 if TYPE_CHECKING:
     import openai
@@ -72,7 +72,7 @@ def strict_client(model: Model) -> openai.OpenAI:
             said, param = problems[0].message, problems[0].pointer.strip("/").replace("/", ".")
             return 400, error_body(said, param=param)
         expect_one_reply(body)
-        return 200, completion_of(model(FORMATS["openai"].from_body(body)))
+        return 200, completion_of(model(APIS["openai"].from_body(body)))
 
     return offline_client(answer, model=about(model).name)
 
@@ -96,11 +96,6 @@ def models_listed(path: str, model: str) -> tuple[int, Body]:
     if path == f"/models/{model}":
         return 200, known
     return 404, error_body(f"there is no {path} here; expected /chat/completions, /models or /models/{model}")
-
-
-def error_body(said: str, kind: str = "invalid_request_error", param: str = "", code: Any = None) -> Body:
-    """An error in the form of OpenAI's API."""
-    return {"error": {"message": said, "type": kind, "param": param or None, "code": code}}
 
 
 def expect_one_reply(body: Mapping[str, Any]) -> None:

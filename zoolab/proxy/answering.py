@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
+from zoolab.apis import APIS, Api
+from zoolab.apis.reading import as_dict
 from zoolab.errors import Fault, InvalidInput, ModelError, ReplayMiss, ZoolabError
 from zoolab.jsontext import encode_line
 from zoolab.loop.about import about
@@ -18,11 +20,9 @@ from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.providers import ProviderModel
 from zoolab.models.replay import Replay
-from zoolab.models.transport import error_body, expect_one_reply, models_listed
+from zoolab.models.transport import expect_one_reply, models_listed
 from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream, only_asked
 from zoolab.records import Message, Model, Reply, Request, without
-from zoolab.wire import FORMATS
-from zoolab.wire.streams import as_dict, response_of, server_sent, stream_of
 
 Body = dict[str, Any]
 #: The models that several threads may ask at once; any other is asked by one at a time.
@@ -104,7 +104,7 @@ class AnsweredBy:
         if not body:
             raise InvalidInput("the body is not a JSON object", expected="a request with messages")
         expect_one_reply(body)
-        request = only_asked(FORMATS[api].from_body(body))
+        request = only_asked(APIS[api].from_body(body))
         settings = without(request.settings, ["model"] if self._has_name else [])
         messages = request.messages
         if isinstance(before := body.get("previous_response_id"), str):
@@ -122,7 +122,7 @@ class AnsweredBy:
             response: Body = reply.raw
         else:
             name = str(body.get("model") or reply.model or "unknown")
-            response = response_of(api, reply, name, uuid.uuid4().hex, int(time.time()))
+            response = APIS[api].response(reply, name, uuid.uuid4().hex, int(time.time()))
         if api == "responses" and body.get("store") is not False:
             # The instructions of a request do not go on to the next one.
             messages = asked.messages[1:] if body.get("instructions") else asked.messages
@@ -135,8 +135,8 @@ class AnsweredBy:
             return replace(whole, content=_broken_off(whole.content)) if half else whole
         if api == "openai" and not as_dict(body.get("stream_options")).get("include_usage"):
             response = without(response, ["usage"])
-        pieces = server_sent(stream_of(api, response), done=api == "openai")
-        headers = {"content-type": "text/event-stream; charset=utf-8"}
+        pieces = APIS[api].stream_bytes(APIS[api].events(response))
+        headers = {"content-type": APIS[api].stream_type}
         return HttpResponse(200, headers, _broken_off(pieces) if half else pieces)
 
     def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
@@ -167,22 +167,21 @@ class AnsweredBy:
         )
 
 
-_KINDS = {400: "invalid_request", 401: "authentication", 404: "not_found", 429: "rate_limit"}
-
-
-def speaks_anthropic(request: HttpRequest) -> bool:
-    """Whether a request is one of Anthropic's API, whatever its path."""
-    return request.path.startswith("/v1/messages") or "anthropic-version" in request.headers
+def spoken_in(request: HttpRequest) -> Api:
+    """The API that a request speaks, whatever its path; Chat Completions if none says that it does."""
+    spoken = (
+        each
+        for each in reversed([*APIS.values()])
+        if each.watched and each.is_spoken_in(request.path, request.headers)
+    )
+    return next(spoken, APIS["openai"])
 
 
 def refusal(
     request: HttpRequest, status: int, said: str, kind: str = "", headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
     """An error in the form of the API that a request speaks; its type is by default that of the status."""
-    kind = kind or _KINDS.get(status, "api" if speaks_anthropic(request) else "server") + "_error"
-    if speaks_anthropic(request):
-        return _json_response(status, {"type": "error", "error": {"type": kind, "message": said}}, headers)
-    return _json_response(status, error_body(said, kind, code=kind), headers)
+    return _json_response(status, spoken_in(request).error(status, said, kind), headers)
 
 
 def _json_response(status: int, body: Body, headers: Mapping[str, str] | None = None) -> HttpResponse:

@@ -11,6 +11,8 @@ from difflib import SequenceMatcher
 from itertools import islice, pairwise
 from typing import Any, Literal
 
+from zoolab.apis.conversation import check_conversation
+from zoolab.apis.messages import json_object
 from zoolab.errors import InvalidInput
 from zoolab.files import read_shipped
 from zoolab.jsontext import canonical, excerpt, one_line, visible
@@ -24,7 +26,6 @@ from zoolab.trace.calls import Turn
 from zoolab.trace.diagnosis import Diagnosis, diagnose
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import brief
-from zoolab.wire.chat import check_conversation, json_object
 
 WentBack = Literal["none", "as it came", "rewritten", "left out"]
 

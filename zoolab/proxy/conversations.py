@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from zoolab.apis.messages import arguments_object
 from zoolab.errors import Fault, ZoolabError
 from zoolab.jsontext import canonical, digest
 from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, ToolRegistry
@@ -23,7 +24,6 @@ from zoolab.runs import Trace
 from zoolab.runs.imported import tools_offered
 from zoolab.show.wording import calls_of, common_ends, content_of
 from zoolab.trace.conversation import reply_steps, result_step
-from zoolab.wire.chat import arguments_object
 
 #: So many conversations are looked through for the one that a request goes on with.
 _MOST_OPEN = 1_000

@@ -7,25 +7,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from zoolab.apis import APIS
+from zoolab.apis.events import events_in, without_error
+from zoolab.apis.reading import as_dict
 from zoolab.errors import Fault, ModelError
 from zoolab.jsontext import json_or, parse_json
-from zoolab.models.assembly import assemble, reply_from
 from zoolab.models.openai import NOT_JSON
-from zoolab.models.providers import reply_in
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub, scrub_json
-from zoolab.wire import FORMATS
-from zoolab.wire.streams import STREAMS, as_dict, events_in, without_error
 
 #: Bytes of a request, and of what is kept of an answer.
 MAX_BYTES = 64 * 1024 * 1024
-#: The APIs whose conversations are understood, by the path of their requests; names are those of
-#: `zoolab.wire.FORMATS`.
-APIS: Mapping[str, str] = {
-    "/v1/chat/completions": "openai",
-    "/v1/responses": "responses",
-    "/v1/messages": "anthropic",
-}
+#: The names of the APIs whose conversations are understood, by the path of their requests.
+WATCHED: Mapping[str, str] = {each.served_at: each.name for each in APIS.values() if each.watched}
 #: What says how a reply is delivered, stored or billed, and nothing of what is asked.
 DELIVERY = (
     *("stream", "stream_options", "store", "metadata", "user", "service_tier", "previous_response_id"),
@@ -46,7 +40,7 @@ class HttpRequest:
     @property
     def api(self) -> str | None:
         """The API of a request for a reply; None for any other request."""
-        return APIS.get(self.path.partition("?")[0]) if self.method == "POST" else None
+        return WATCHED.get(self.path.partition("?")[0]) if self.method == "POST" else None
 
     @property
     def body(self) -> dict[str, Any]:
@@ -81,7 +75,7 @@ def read_request(api: str, content: bytes) -> tuple[Request, dict[str, Any]]:
     `NotStrictJSON`.
     """
     body = scrub_json(parse_json(content.decode("utf-8", "replace"), MAX_BYTES))
-    return only_asked(FORMATS[api].from_body(body)), body
+    return only_asked(APIS[api].from_body(body)), body
 
 
 def only_asked(request: Request) -> Request:
@@ -92,12 +86,9 @@ def only_asked(request: Request) -> Request:
 def read_reply(api: str, content: bytes, streamed: bool = False) -> Reply:
     """The reply in an answer, whole or streamed, as it came; raises `ModelError` if there is none."""
     try:
-        if api == "openai" and streamed:
-            return assemble(events_in([content]))
         if streamed:
-            return reply_in(api, STREAMS[api](events_in([content]), lambda _: None))
-        answer = without_error(json.loads(content))
-        return reply_from(answer) if api == "openai" else reply_in(api, answer)
+            return APIS[api].streamed(events_in([content]))
+        return APIS[api].reply(without_error(json.loads(content)))
     except NOT_JSON as error:
         raise ModelError(f"the answer is not JSON: {error}", expected="a reply") from None
 

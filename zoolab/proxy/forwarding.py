@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from zoolab.apis import APIS
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode_line
 from zoolab.models.transport import http_library
-from zoolab.proxy.answering import PassedOn, refusal, speaks_anthropic
+from zoolab.proxy.answering import PassedOn, refusal, spoken_in
 from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream, read_reply
 from zoolab.records import Model, Reply, Request, without
 
-OPENAI_URL = "https://api.openai.com/v1"
-ANTHROPIC_URL = "https://api.anthropic.com"
+OPENAI_URL = APIS["openai"].address
+ANTHROPIC_URL = APIS["anthropic"].address
 #: Seconds that a connection may take. An answer may take as long as it likes.
 _CONNECT = 10.0
 #: Headers that concern one connection only (RFC 9110, 7.6.1).
@@ -54,7 +55,7 @@ class Forward:
         http, path, base = http_library(), request.path, self.anthropic_url
         if not path.startswith("/"):
             return refusal(request, 400, "the path of the request does not begin with /")
-        if not speaks_anthropic(request):
+        if spoken_in(request).name != "anthropic":
             base, path = self.openai_url, re.sub(r"\A/v1(?=[/?]|\Z)", "", path)
         headers = [
             (name.encode("latin-1"), value.encode("latin-1"))

@@ -16,9 +16,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
+from zoolab.apis.chat import completion_of
 from zoolab.errors import Fault, InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
 from zoolab.proxy.changes import Report, what_changed

@@ -1,13 +1,62 @@
-"""`messages[]` as it was at any step."""
+"""One message, read; and `messages[]` as it was at any step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast, overload
+from typing import Any, NamedTuple, cast, overload
 
 from zoolab.jsontext.readonly import read_only
+from zoolab.jsontext.values import as_text
 
 Message = dict[str, Any]
+#: The types of parts that are what a message says; others hold thoughts, images or sound.
+_TEXTS = (None, "text", "input_text", "output_text")
+
+
+def text_of(message: Message) -> str:
+    """The text of a message: that of its parts joined, and empty if it says nothing. Never raises.
+
+    >>> text_of({"content": [{"type": "text", "text": "It is "}, {"type": "text", "text": "100."}]})
+    'It is 100.'
+    """
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "".join(map(_text_in, content)) if isinstance(content, list) else ""
+
+
+def _text_in(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    text = part.get("text") if isinstance(part, dict) and part.get("type") in _TEXTS else ""
+    return text if isinstance(text, str) else ""
+
+
+class WrittenCall(NamedTuple):
+    """A call as it stands in a message; what is missing is empty."""
+
+    name: str
+    id: str
+    #: As the model wrote them; as JSON if they came as an object.
+    arguments: str
+
+
+def calls_of(message: Message) -> list[WrittenCall]:
+    """The calls in the `tool_calls` of a message, each read as far as it can be. Never raises.
+
+    >>> calls_of({"tool_calls": [{"id": "c1", "function": {"name": "add", "arguments": {"a": 1}}}]})
+    [WrittenCall(name='add', id='c1', arguments='{"a":1}')]
+    """
+    calls = message.get("tool_calls")
+    return [_written(call) for call in calls] if isinstance(calls, list) else []
+
+
+def _written(call: Any) -> WrittenCall:
+    outer = cast("dict[str, Any]", call) if isinstance(call, dict) else {}
+    function = outer.get("function")
+    inner = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
+    given = (inner.get("name"), outer.get("id"), inner.get("arguments"))
+    return WrittenCall(*("" if each is None else as_text(each) for each in given))
 
 
 class Messages(Sequence[Message]):

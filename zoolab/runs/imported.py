@@ -2,7 +2,7 @@
 
 spans     of OpenTelemetry, as OTLP/JSON: those with `gen_ai.input.messages` and `gen_ai.output.messages`
 logs      of Inspect AI, as JSON: a conversation for each sample
-requests  of the five APIs in `zoolab.wire`; or a list of messages in OpenAI's form
+requests  of the APIs in `zoolab.apis`; or a list of messages in OpenAI's form
 
 Nothing runs, and how long anything took is not known: a trace says what the messages say.
 """
@@ -13,17 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from zoolab.apis import APIS, api_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Message, Request
 from zoolab.runs import Trace, read_conversation
 from zoolab.tools import ForeignTool, ToolRegistry
-from zoolab.wire import FORMATS
 
 #: Bytes of a file; more is refused.
 MAX_BYTES = 200_000_000
 _SAID = {"model": "gen_ai.request.model", "agent": "gen_ai.agent.name"}
-_API = {"contents": "gemini", "input": "responses"}
 
 
 def read_conversations(path: str | Path) -> list[Trace]:
@@ -63,20 +62,13 @@ def _conversations(content: Any) -> Iterator[tuple[Request, dict[str, Any]]]:
             case {"samples": list(samples)}:
                 yield from (_of_sample(sample) for sample in samples)
             case list(messages):
-                yield FORMATS["openai"].from_body({"messages": messages}), {}
+                yield APIS["openai"].from_body({"messages": messages}), {}
             case dict():
-                yield _of_request(content), {}
+                yield api_of(content).from_body(content), {}
     except (ZoolabError, AttributeError, KeyError, TypeError, ValueError) as error:
         why = error if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
         expected = "spans, samples or messages as these programs write them"
         raise InvalidInput(f"a conversation has a form that is not known: {why}", expected=expected) from None
-
-
-def _of_request(body: dict[str, Any]) -> Request:
-    named = next((api for key, api in _API.items() if key in body), None)
-    anthropic = "max_tokens" in body and any("input_schema" in tool for tool in body.get("tools", ()))
-    wire = FORMATS[named or ("anthropic" if anthropic or "system" in body else "openai")]
-    return wire.from_body(body)
 
 
 def _of_sample(sample: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:

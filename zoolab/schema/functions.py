@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 from zoolab.errors import InvalidArguments, InvalidToolSignature, Problem
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
-from zoolab.schema.formats import REQUIRED, Schema, object_schema, with_default
 from zoolab.schema.hints import Describer, ReadField, read_field, type_hints
+from zoolab.schema.parts import REQUIRED, Schema, object_schema, with_default
 from zoolab.schema.strict import without_nulls
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard, cast
 
 from zoolab.errors import InvalidToolSignature
-from zoolab.schema.formats import REQUIRED, Schema, object_schema, with_default
+from zoolab.schema.parts import REQUIRED, Schema, object_schema, with_default
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -8,7 +8,7 @@ from typing import Any, cast
 from zoolab.errors import InvalidToolSignature
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
-from zoolab.schema.formats import Schema, allows_null, object_schema, resolved
+from zoolab.schema.parts import Schema, allows_null, object_schema, resolved
 
 _TABLE = read_table("zoolab.schema", "keywords.toml")
 STRICT_KEYWORDS = frozenset(_TABLE["strict"])

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from zoolab.apis import APIS, WireBody, WireWarning, translate, translate_reply
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import any_json
 from zoolab.secrets import scrub_json
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag
-from zoolab.show.wording import WORDS
 from zoolab.trace.log import TraceLog
-from zoolab.wire import FORMATS, WireBody, WireWarning, translate, translate_reply
 
 #: Characters of a body that are shown.
 MAX_BODY = 20_000
@@ -38,7 +37,7 @@ class Wires:
     def __str__(self) -> str:
         told = []
         for name in self.bodies:
-            told.append(f"== {WORDS['formats'][name]} ==")
+            told.append(f"== {APIS[name].label} ==")
             for what, made in self._parts(name):
                 warnings = "".join(f"\n! {warning}" for warning in made.warnings)
                 told.append(f"{what}\n{_shown(made.body)}{warnings}")
@@ -49,7 +48,7 @@ class Wires:
         return [("request", self.bodies[name]), *replied]
 
     def _repr_html_(self) -> str:
-        columns = [_column(WORDS["formats"][name], self._parts(name)) for name in self.bodies]
+        columns = [_column(APIS[name].label, self._parts(name)) for name in self.bodies]
         style = tag("style", Html(read_shipped("zoolab.show", "wires.css")))
         return str(join(style, tag("div", *columns, class_="zoolab-wires")))
 
@@ -61,9 +60,9 @@ def show_wires(trace: TraceLog, turn: int = 1) -> Wires:
     if found is None:
         known = f"one of 1 to {turns[-1].number}" if turns else "a trace with a request"
         raise InvalidInput(f"there is no turn {excerpt(turn)}", expected=known)
-    bodies = {name: _made(name, translate, found.request) for name in FORMATS}
+    bodies = {name: _made(name, translate, found.request) for name in APIS}
     reply = found.reply
-    replies = {} if reply is None else {n: _made(n, translate_reply, reply.message) for n in FORMATS}
+    replies = {} if reply is None else {n: _made(n, translate_reply, reply.message) for n in APIS}
     return Wires(turn, MappingProxyType(bodies), MappingProxyType(replies))
 
 

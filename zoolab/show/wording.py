@@ -21,7 +21,7 @@ from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import MessagesDiff, errors_of, tokens_used
 
-#: How the views call outcomes, steps, decisions and formats.
+#: How the views call outcomes, steps and decisions.
 WORDS = read_table("zoolab.show", "words.toml")
 
 _MAX_PRETTY = 20_000

@@ -7,7 +7,8 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
-from zoolab.records import Message, advice_on
+from zoolab.records import Message
+from zoolab.records.exchange import advice_on
 from zoolab.tools import Tool, ToolRegistry
 
 TEXT_PROTOCOL = (

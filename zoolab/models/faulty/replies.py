@@ -14,12 +14,12 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from zoolab.apis.messages import json_object
 from zoolab.errors import Fault, InvalidSchema
 from zoolab.jsontext import encode
 from zoolab.models.faulty.kinds import Plan, draw
 from zoolab.records import Message, Reply, Request, without
 from zoolab.schema.checker import SchemaChecker
-from zoolab.wire.chat import json_object
 
 MANY = 20
 MARKUP = "</script><img src=x onerror=\"alert('zoolab')\"><script>alert('zoolab')</script>\x1b[2J"

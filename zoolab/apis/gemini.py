@@ -22,16 +22,32 @@ left out, a thought signature stays with its call, or with the text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
 
+from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.interface import Api, Body, Fields, Tell, Tools
+from zoolab.apis.messages import (
+    calls_sent,
+    extra,
+    is_error,
+    joined_texts,
+    json_object,
+    kept_as,
+    paired_by_place,
+    raw_calls,
+    reply_message,
+    text_sent,
+    turns_of,
+)
+from zoolab.apis.plain import Manner, Notes, Path, system_apart
+from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
-from zoolab.records import Message
-from zoolab.schema.formats import subschemas
-from zoolab.wire import chat
-from zoolab.wire.chat import Reading
-from zoolab.wire.format import Fields, Manner, Notes, Path, Tools, WireFormat, system_apart
+from zoolab.records.exchange import Reply, without
+from zoolab.records.messages import Message
+from zoolab.schema.parts import subschemas
+from zoolab.tokens import Tokens
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 #: Where a message or a call keeps its thought signature.
@@ -41,10 +57,80 @@ _PROMISED = frozenset(read_table("zoolab.schema", "keywords.toml")["gemini"])
 _MOST_SCHEMAS = 10_000
 
 
-class Gemini(WireFormat):
+class Gemini(Api):
     """Gemini's generateContent."""
 
     name = "gemini"
+    label = "Gemini generateContent"
+    address = "https://generativelanguage.googleapis.com"
+    address_from = "GOOGLE_GEMINI_BASE_URL"
+    path = "/v1beta/models/{model}:generateContent"
+    stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
+    key_from = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    key_header = "x-goog-api-key"
+    ends: ClassVar[dict[str, str]] = {
+        "STOP": "stop",
+        "MAX_TOKENS": "length",
+        **dict.fromkeys(
+            ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"
+        ),
+        **dict.fromkeys(("LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT"), "content_filter"),
+        **dict.fromkeys(("IMAGE_RECITATION", "MODEL_ARMOR"), "content_filter"),
+        **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"), "error"),
+        **dict.fromkeys(
+            ("MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "IMAGE_OTHER", "NO_IMAGE"), "error"
+        ),
+        **dict.fromkeys(("OTHER", "FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED"), "error"),
+    }
+    renamed: ClassVar[dict[str, str]] = {
+        "temperature": "temperature",
+        "top_p": "topP",
+        "top_k": "topK",
+        "seed": "seed",
+        "presence_penalty": "presencePenalty",
+        "frequency_penalty": "frequencyPenalty",
+        "n": "candidateCount",
+        "stop": "stopSequences",
+        "max_tokens": "maxOutputTokens",
+        "max_completion_tokens": "maxOutputTokens",
+    }
+    own = frozenset(
+        (
+            "cachedContent",
+            "generationConfig",
+            "labels",
+            "safetySettings",
+            "serviceTier",
+        )
+    )
+    nested = frozenset(
+        (
+            "audioTimestamp",
+            "candidateCount",
+            "enableAffectiveDialog",
+            "enableEnhancedCivicAnswers",
+            "frequencyPenalty",
+            "imageConfig",
+            "logprobs",
+            "maxOutputTokens",
+            "mediaResolution",
+            "modelConfig",
+            "modelSelectionConfig",
+            "presencePenalty",
+            "responseJsonSchema",
+            "responseLogprobs",
+            "responseMimeType",
+            "responseModalities",
+            "responseSchema",
+            "routingConfig",
+            "speechConfig",
+            "stopSequences",
+            "thinkingConfig",
+            "topK",
+            "topP",
+        )
+    )
+
     _manner = Manner(
         result=lambda text: _result_and_back(text),
         of_message=lambda message: _keeping(_signed(message)),
@@ -58,6 +144,71 @@ class Gemini(WireFormat):
     _answer = "generationConfig"
     _answer_beside_tools = False
     _arranged = staticmethod(system_apart)
+
+    def recognises(self, body: Mapping[str, Any]) -> bool:
+        return "contents" in body
+
+    def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
+        schema = function.get("parameters")
+        described = {} if schema is None else {"parametersJsonSchema": schema}
+        return {"name": function["name"], **without(function, ("name", "parameters", "strict")), **described}
+
+    def error(self, status: int, said: str, kind: str = "") -> Body:
+        return {"error": {"code": status, "message": said, "status": kind.upper() or "UNKNOWN"}}
+
+    def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
+        """Each event is a response with further parts."""
+        answer: Body = {}
+        candidate: Body = {}
+        parts: list[Body] = []
+        calls = CallDeltas()
+        for event in events:
+            candidates = event.get("candidates")
+            found = as_dict(candidates[0] if isinstance(candidates, list) and candidates else None)
+            answer, candidate = {**answer, **event}, {**candidate, **found}
+            for part in dicts_in(as_dict(found.get("content")).get("parts")):
+                parts.append(part)
+                call = as_dict(part.get("functionCall"))
+                tell(calls.whole(call, "args") if call else text_delta(part.get("text"), part.get("thought")))
+        if "content" in candidate:
+            candidate["content"] = {"role": "model", "parts": parts}
+        if candidate.get("finishReason") or answer.get("promptFeedback"):
+            return {**answer, "candidates": [candidate]}
+        raise too_early()
+
+    def _end_said(self, answer: Body) -> str | None:
+        candidates = dicts_in(answer.get("candidates")) or [{}]
+        blocked = as_dict(answer.get("promptFeedback")).get("blockReason")
+        if isinstance(blocked, str):
+            return blocked if self.ends.get(blocked) == "content_filter" else "SAFETY"
+        word = candidates[0].get("finishReason")
+        return word if isinstance(word, str) else None
+
+    def events(self, response: Body) -> Iterator[Body]:
+        candidate = response["candidates"][0]
+        shared: Body = {key: response[key] for key in ("modelVersion", "responseId") if key in response}
+        for part in _pieces(candidate["content"]["parts"]):
+            content = {"role": "model", "parts": [part]}
+            yield {**shared, "candidates": [{"content": content, "index": 0}]}
+        ended = {**candidate, "content": {"role": "model", "parts": []}}
+        yield {**response, "candidates": [ended]}
+
+    def _response_fields(self, body: Body, reply: Reply, model: str, id: str, created: int) -> Body:  # noqa: ARG002
+        (candidate,) = body["candidates"]
+        ended = self.word_of(reply.finish_reason) or candidate["finishReason"]
+        tokens = Tokens.of(reply.usage)
+        counts = {
+            "promptTokenCount": tokens.input,
+            "candidatesTokenCount": tokens.output,
+            "totalTokenCount": tokens.known,
+        }
+        usage = {key: count for key, count in counts.items() if count is not None}
+        head = {"modelVersion": model, "responseId": id}
+        return {
+            **head,
+            "candidates": [{**candidate, "finishReason": ended}],
+            **({"usageMetadata": usage} if usage else {}),
+        }
 
     def to_response(self, message: Message) -> dict[str, Any]:
         content = {"role": "model", "parts": _parts_of(self.normalise_reply(message)[0])}
@@ -80,11 +231,11 @@ class Gemini(WireFormat):
         return "\n\n".join(texts) if any(texts) else ""
 
     def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
-        return [_turn(turn) for turn in chat.turns_of(messages)]
+        return [_turn(turn) for turn in turns_of(messages)]
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         given = reading.objects(turns, "a list of contents")
-        return chat.paired_by_place([each for turn in given for each in _messages_in(turn, reading)], reading)
+        return paired_by_place([each for turn in given for each in _messages_in(turn, reading)], reading)
 
     def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
         return {"responseMimeType": "application/json", "responseJsonSchema": described["schema"], **own}
@@ -136,7 +287,7 @@ def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
     message = messages[0][0]
     if message["role"] == "tool":
         results = [
-            {"id": each["tool_call_id"], "name": name, "response": _response(chat.text_of(each))}
+            {"id": each["tool_call_id"], "name": name, "response": _response(text_sent(each))}
             for each, name in messages
         ]
         return {"role": "user", "parts": [{"functionResponse": result} for result in results]}
@@ -145,9 +296,9 @@ def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
 
 
 def _parts_of(message: Message) -> list[dict[str, Any]]:
-    text, signed = chat.text_of(message), _signed(message)
+    text, signed = text_sent(message), _signed(message)
     parts: list[dict[str, Any]] = [{"text": text, **signed}] if text or signed else []
-    for call, (id, name, arguments) in zip(chat.raw_calls(message), chat.calls_of(message), strict=True):
+    for call, (id, name, arguments) in zip(raw_calls(message), calls_sent(message), strict=True):
         own = {"id": id} if id else {}
         parts.append({"functionCall": {**own, "name": name, "args": arguments}, **_signed(call)})
     return parts
@@ -162,13 +313,13 @@ def _result_and_back(text: str) -> tuple[str, str | None]:
 
 
 def _signed(item: Mapping[str, Any]) -> dict[str, Any]:
-    signature = chat.extra(item, *_SIGNATURE)
+    signature = extra(item, *_SIGNATURE)
     return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
 
 
 def _keeping(part: Mapping[str, Any]) -> dict[str, Any]:
     signature = part.get("thoughtSignature")
-    return chat.kept_as(_SIGNATURE, signature if isinstance(signature, str) else None)
+    return kept_as(_SIGNATURE, signature if isinstance(signature, str) else None)
 
 
 def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
@@ -180,7 +331,7 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
     if role not in ("user", "function"):
         raise reading.junk("contents of user and model")
     read = [(_result_in if "functionResponse" in part else _text_in)(part, reading) for part in parts]
-    return chat.joined_texts(read, "user")
+    return joined_texts(read, "user")
 
 
 def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
@@ -189,7 +340,7 @@ def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
     calls = [_call_in(part, reading) for part in parts if "functionCall" in part]
     signatures = [kept for part in said if (kept := _keeping(part))]
     text = "".join(reading.text(part["text"]) for part in said)
-    return {**chat.reply_message(text, calls), **(signatures[-1] if signatures else {})}
+    return {**reply_message(text, calls), **(signatures[-1] if signatures else {})}
 
 
 def _text_in(part: dict[str, Any], reading: Reading) -> str:
@@ -199,9 +350,9 @@ def _text_in(part: dict[str, Any], reading: Reading) -> str:
 
 
 def _response(text: str) -> dict[str, Any]:
-    response = chat.json_object(text)
+    response = json_object(text)
     if response is None:
-        return {"error" if chat.is_error(text) else "output": text}
+        return {"error" if is_error(text) else "output": text}
     # What looks like a wrapped text is wrapped itself, or nobody could tell the two apart.
     return response if _wrapped(response) is None else {"output": text}
 
@@ -212,7 +363,7 @@ def _wrapped(response: dict[str, Any]) -> str | None:
     text = response.get(key)
     if not isinstance(text, str):
         return None
-    return text if key == "output" or (key == "error" and chat.is_error(text)) else None
+    return text if key == "output" or (key == "error" and is_error(text)) else None
 
 
 def _call_in(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
@@ -228,3 +379,13 @@ def _result_in(part: dict[str, Any], reading: Reading) -> Message:
     id, name = result.get("id"), result.get("name")
     called = {"tool_call_id": id if isinstance(id, str) else None, "content": text}
     return {"role": "tool", **called, "tool_name": name if isinstance(name, str) else ""}
+
+
+def _pieces(parts: list[Body]) -> Iterator[Body]:
+    """Parts as they are streamed: a text in pieces, with what signs it at the last one."""
+    for part in parts:
+        text = part.get("text")
+        *pieces, last = cut(text) if isinstance(text, str) and text else [text]
+        thought = {"thought": part["thought"]} if "thought" in part else {}
+        yield from ({"text": piece, **thought} for piece in pieces)
+        yield {**part, "text": last} if "text" in part else part

@@ -10,7 +10,7 @@ What differs from OpenAI's form, and is made plain on the way:
     an empty message   left out: the API takes no empty text
     an id              every call needs one
     a schema           every tool needs one
-    max_tokens         required; 1024 unless given
+    max_tokens         required; 8192 unless given: 1024 cut calls, and every model on offer takes so many
     an answer's schema is in `output_config.format`, without limits such as `maximum`; not sent if it uses
                        what the API does not take, such as objects with free keys
 
@@ -22,37 +22,176 @@ it came, before the text and the calls of its message; it is kept under `extra_c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.interface import ERROR_KINDS, Api, Body, Fields, Tell
+from zoolab.apis.messages import (
+    arguments_object,
+    calls_sent,
+    is_error,
+    joined_texts,
+    kept_as,
+    objects_kept,
+    reply_message,
+    text_sent,
+    turns_of,
+)
+from zoolab.apis.plain import Manner, system_apart
+from zoolab.apis.reading import RAW, Reading, as_dict
 from zoolab.files import read_table
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import plain
-from zoolab.records import Message, Request
-from zoolab.schema.formats import NO_PARAMETERS, subschemas
-from zoolab.wire import chat
-from zoolab.wire.chat import Reading
-from zoolab.wire.format import Fields, Manner, WireFormat, system_apart
+from zoolab.records.exchange import Reply, Request, without
+from zoolab.records.messages import Message
+from zoolab.schema.parts import NO_PARAMETERS, subschemas
+from zoolab.tokens import Tokens
 
-MAX_TOKENS = 1024
+#: The API needs a number. A reply of 1,024 tokens cut calls; all models that are on offer take 8,192.
+MAX_TOKENS = 8_192
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 _KEYWORDS = read_table("zoolab.schema", "keywords.toml")
 #: Where a message keeps its thinking.
 _THINKING = ("anthropic", "thinking")
 
 
-class Anthropic(WireFormat):
+class Anthropic(Api):
     """Anthropic's Messages."""
 
     name = "anthropic"
-    _manner = Manner(of_message=lambda message: chat.kept_as(_THINKING, _thinking_of(message)))
+    label = "Anthropic Messages"
+    address = "https://api.anthropic.com"
+    address_from = "ANTHROPIC_BASE_URL"
+    path = "/v1/messages"
+    key_from = ("ANTHROPIC_API_KEY",)
+    key_header = "x-api-key"
+    headers: ClassVar[dict[str, str]] = {"anthropic-version": "2023-06-01"}
+    watched = True
+    ends: ClassVar[dict[str, str]] = {
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "pause_turn": "incomplete",
+        "tool_use": "tool_calls",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+        "refusal": "content_filter",
+    }
+    settings = frozenset({"metadata", "model", "service_tier", "stream", "temperature", "top_p"})
+    renamed: ClassVar[dict[str, str]] = {
+        "stop": "stop_sequences",
+        "max_tokens": "max_tokens",
+        "max_completion_tokens": "max_tokens",
+    }
+    own = frozenset(
+        (
+            "cache_control",
+            "container",
+            "context_management",
+            "diagnostics",
+            "inference_geo",
+            "mcp_servers",
+            "output_config",
+            "output_format",
+            "parallel_tool_calls",
+            "speed",
+            "stop_sequences",
+            "thinking",
+            "top_k",
+            "user_profile_id",
+            "workspace_id",
+        )
+    )
+
+    _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
     _system = "system"
     _answer = "output_config"
     _stops = "stop_sequences"
     _arranged = staticmethod(system_apart)
     _defaults: ClassVar[dict[str, Any]] = {"max_tokens": MAX_TOKENS}
     _tool_types = ("function", "custom")
+
+    def recognises(self, body: Mapping[str, Any]) -> bool:
+        tools = body.get("tools") or ()
+        return "system" in body or ("max_tokens" in body and any("input_schema" in tool for tool in tools))
+
+    def is_spoken_in(self, path: str, headers: Mapping[str, str]) -> bool:
+        return super().is_spoken_in(path, headers) or "anthropic-version" in headers
+
+    def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
+        schema = function.get("parameters")
+        described = {key: function[key] for key in ("name", "description") if key in function}
+        others = without(function, (*described, "parameters", "input_schema", "type"))
+        return {**described, "input_schema": dict(NO_PARAMETERS) if schema is None else schema, **others}
+
+    def error(self, status: int, said: str, kind: str = "") -> Body:
+        kind = kind or f"{ERROR_KINDS.get(status, 'api')}_error"
+        return {"type": "error", "error": {"type": kind, "message": said}}
+
+    def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
+        """Blocks grow, by index."""
+        answer: Body = {}
+        blocks: dict[str, Body] = {}
+        calls = CallDeltas()
+        for event in events:
+            place = str(event.get("index"))
+            match event:
+                case {"type": "message_start", "message": dict(message)}:
+                    answer = {**message}
+                case {"type": "content_block_start", "content_block": dict(block)}:
+                    blocks[place] = {**block}
+                    if block.get("type") == "tool_use":
+                        whole = encode(block["input"]) if block.get("input") else ""
+                        tell(calls.begin(place, block, whole))
+                case {"type": "content_block_delta", "delta": dict(delta)}:
+                    block = blocks.setdefault(place, {})
+                    for key, text in delta.items():
+                        if key != "type" and isinstance(text, str):
+                            block[key] = f"{block.get(key) or ''}{text}"
+                    tell(text_delta(delta.get("text")) or calls.more(place, delta.get("partial_json")))
+                case {"type": "message_delta"}:
+                    usage = {**as_dict(answer.get("usage")), **as_dict(event.get("usage"))}
+                    answer |= {**as_dict(event.get("delta")), "usage": usage}
+                case {"type": "message_stop"}:
+                    for block in blocks.values():
+                        if text := block.pop("partial_json", ""):
+                            block["input"] = arguments_object(text)
+                    return {**answer, "content": [*blocks.values()]}
+        raise too_early()
+
+    def _end_said(self, answer: Body) -> str | None:
+        word = answer.get("stop_reason")
+        return word if isinstance(word, str) else None
+
+    def events(self, response: Body) -> Iterator[Body]:
+        usage = as_dict(response.get("usage"))
+        begun = {**response, "content": [], "stop_reason": None, "stop_sequence": None}
+        yield {"type": "message_start", "message": {**begun, "usage": {**usage, "output_tokens": 0}}}
+        for index, block in enumerate(response["content"]):
+            empty, deltas = _block(block)
+            yield {"type": "content_block_start", "index": index, "content_block": empty}
+            yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
+            yield {"type": "content_block_stop", "index": index}
+        ended = {key: response.get(key) for key in ("stop_reason", "stop_sequence")}
+        yield {
+            "type": "message_delta",
+            "delta": ended,
+            "usage": {"output_tokens": usage.get("output_tokens", 0)},
+        }
+        yield {"type": "message_stop"}
+
+    def _response_fields(self, body: Body, reply: Reply, model: str, id: str, created: int) -> Body:  # noqa: ARG002
+        tokens = Tokens.of(reply.usage)
+        cached = min(tokens.cached or 0, tokens.input or 0)
+        usage = {
+            "input_tokens": (tokens.input or 0) - cached,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": cached,
+            "output_tokens": tokens.output or 0,
+        }
+        ended = self.word_of(reply.finish_reason) or body["stop_reason"]
+        return {"model": model, "id": f"msg_{id}", "stop_reason": ended, "usage": usage}
 
     def to_response(self, message: Message) -> dict[str, Any]:
         blocks = _blocks_of(self.normalise_reply(message)[0])
@@ -89,7 +228,7 @@ class Anthropic(WireFormat):
         return _joined_text(told or "", reading, "\n\n")
 
     def _turns(self, messages: list[Message]) -> list[Message]:
-        return [_turn([message for message, _ in turn]) for turn in chat.turns_of(messages)]
+        return [_turn([message for message, _ in turn]) for turn in turns_of(messages)]
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         given = reading.objects(turns, "a list of messages")
@@ -139,18 +278,18 @@ def _turn(messages: list[Message]) -> Message:
 
 
 def _blocks_of(message: Message) -> list[dict[str, Any]]:
-    text = chat.text_of(message)
+    text = text_sent(message)
     blocks = _thinking_of(message)
     if text:
         blocks.append({"type": "text", "text": text})
-    for id, name, arguments in chat.calls_of(message):
+    for id, name, arguments in calls_sent(message):
         own = {"id": id} if id else {}
         blocks.append({"type": "tool_use", **own, "name": name, "input": arguments})
     return blocks
 
 
 def _thinking_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [block for block in chat.objects_kept(message, _THINKING) if _is_thinking(block)]
+    return [block for block in objects_kept(message, _THINKING) if _is_thinking(block)]
 
 
 def _is_thinking(block: dict[str, Any]) -> bool:
@@ -160,9 +299,9 @@ def _is_thinking(block: dict[str, Any]) -> bool:
 
 
 def _result_block(message: Message) -> dict[str, Any]:
-    text = chat.text_of(message)
+    text = text_sent(message)
     block = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}
-    return {**block, "is_error": True} if chat.is_error(text) else block
+    return {**block, "is_error": True} if is_error(text) else block
 
 
 def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
@@ -179,7 +318,7 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
         result = block.get("type") == "tool_result" and role == "user"
         return _result_in(block, reading) if result else _text_in(block, reading)
 
-    return chat.joined_texts(map(read, blocks), role)
+    return joined_texts(map(read, blocks), role)
 
 
 def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
@@ -188,7 +327,7 @@ def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
     calls = [block for block in blocks if block.get("type") == "tool_use"]
     made = [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls]
     thinking = list(filter(_is_thinking, blocks))
-    return {**chat.reply_message("".join(texts), made), **chat.kept_as(_THINKING, thinking)}
+    return {**reply_message("".join(texts), made), **kept_as(_THINKING, thinking)}
 
 
 def _joined_text(content: Any, reading: Reading, between: str) -> str:
@@ -199,7 +338,7 @@ def _joined_text(content: Any, reading: Reading, between: str) -> str:
 
 def _result_in(block: dict[str, Any], reading: Reading) -> Message:
     text = _joined_text(block.get("content", ""), reading, "")
-    if block.get("is_error") is True and not chat.is_error(text):
+    if block.get("is_error") is True and not is_error(text):
         text = f"ERROR: {text}"
     return {"role": "tool", "tool_call_id": reading.text(block.get("tool_use_id"), "an id"), "content": text}
 
@@ -208,3 +347,21 @@ def _text_in(block: dict[str, Any], reading: Reading) -> str:
     if block.get("type") != "text":
         raise reading.junk(f"text, tool_use and tool_result, not {excerpt(block.get('type'))}")
     return reading.text(block.get("text"))
+
+
+def _block(block: Body) -> tuple[Body, list[Body]]:
+    """A block as it begins, and its deltas; one that does not grow comes whole."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return {**block, "text": ""}, [{"type": "text_delta", "text": part} for part in cut(text)]
+        case {"type": "thinking", "thinking": str(thinking), "signature": signature}:
+            deltas = [{"type": "thinking_delta", "thinking": part} for part in cut(thinking)]
+            signed = {"type": "signature_delta", "signature": signature}
+            return {**block, "thinking": "", "signature": ""}, [*deltas, signed]
+        case {"type": "tool_use", "input": dict(given)}:
+            # Arguments that are no JSON object stream as the model wrote them.
+            raw = given.get(RAW)
+            text = raw if isinstance(raw, str) and arguments_object(raw) == given else encode(given)
+            deltas = [{"type": "input_json_delta", "partial_json": part} for part in ("", *cut(text))]
+            return {**block, "input": {}}, deltas
+    return block, []

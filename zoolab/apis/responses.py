@@ -22,26 +22,79 @@ a custom tool has its text as the argument `input`, and goes back as it came. A 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
 
-from zoolab.jsontext import encode, excerpt
-from zoolab.records import Message
-from zoolab.wire.chat import Reading, extra, json_object, kept_as, objects_kept, raw_calls, reply_message
-from zoolab.wire.format import Fields, Manner, Notes, Placed, WireFormat, kept, without_empty
+from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.interface import Api, Body, Fields, Tell
+from zoolab.apis.messages import extra, json_object, kept_as, objects_kept, raw_calls, reply_message
+from zoolab.apis.plain import Manner, Notes, Placed, kept, without_empty
+from zoolab.apis.reading import Reading, as_dict, dicts_in
+from zoolab.jsontext import canonical, digest, encode, excerpt
+from zoolab.records.exchange import Reply, Request, without
+from zoolab.records.messages import Message
+from zoolab.tokens import Tokens
 
 #: Where a message keeps its reasoning.
 _REASONING = ("openai", "reasoning")
+#: Where a message keeps the id of the response that OpenAI has stored.
+_STORED = ("openai", "response")
 #: Marks the call of a custom tool.
 _CUSTOM = ("openai", "custom")
 _CALLS = ("function_call", "custom_tool_call")
+#: How the ids of items begin.
+_ITEM_IDS = {"message": "msg", "function_call": "fc", "custom_tool_call": "ctc"}
 _TEXTS = ("input_text", "output_text", "text")
 
 
-class Responses(WireFormat):
+class Responses(Api):
     """OpenAI's Responses."""
 
     name = "responses"
+    label = "OpenAI Responses"
+    address = "https://api.openai.com/v1"
+    address_from = "OPENAI_BASE_URL"
+    path = "/responses"
+    key_from = ("OPENAI_API_KEY",)
+    watched = True
+    ends: ClassVar[dict[str, str]] = {
+        "completed": "stop",
+        "max_output_tokens": "length",
+        "content_filter": "content_filter",
+        "incomplete": "incomplete",
+        "failed": "error",
+        "cancelled": "error",
+    }
+    settings = frozenset(
+        {
+            *("metadata", "model", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention"),
+            *("safety_identifier", "service_tier", "store", "stream", "temperature", "top_logprobs"),
+            *("top_p", "user", "moderation", "prompt_cache_options"),
+        }
+    )
+    renamed: ClassVar[dict[str, str]] = {
+        "max_completion_tokens": "max_output_tokens",
+        "max_tokens": "max_output_tokens",
+    }
+    own = frozenset(
+        (
+            "access_programs",
+            "background",
+            "background_options",
+            "context_management",
+            "conversation",
+            "image",
+            "include",
+            "max_output_tokens",
+            "max_tool_calls",
+            "reasoning",
+            "reasoning_effort",
+            "text",
+            "truncation",
+        )
+    )
+
     _manner = Manner(
         arguments=kept,
         roles=("developer",),
@@ -53,6 +106,90 @@ class Responses(WireFormat):
     _answer = "text"
     _pairs_results = False
     _tool_types = ("function",)
+
+    def recognises(self, body: Mapping[str, Any]) -> bool:
+        return "input" in body
+
+    def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
+        others = without(function, ("type", "parameters", "strict"))
+        # Strict unless it is switched off; None leaves the choice to the API.
+        strict = function.get("strict", False)
+        sent = {} if strict is None else {"strict": strict}
+        return {"type": "function", **others, "parameters": function.get("parameters"), **sent}
+
+    def outgoing(self, request: Request, model: str, **settings: Any) -> Body:
+        """OpenAI stores nothing unless asked: then only what is new goes out."""
+        whole = self.to_body(request, model, **settings)
+        if not whole.get("store"):
+            return {"store": False, "include": ["reasoning.encrypted_content"], **whole}
+        messages = list(request.messages)
+        while messages and messages[-1].get("role") != "assistant":
+            messages.pop()
+        stored = as_dict(extra(messages[-1], *_STORED) if messages else None)
+        if stored.get("digest") != _digest(messages):
+            return whole
+        known = len(self.to_body(replace(request, messages=messages), model, **settings)["input"])
+        return {**whole, "input": whole["input"][known:], "previous_response_id": stored.get("id")}
+
+    def incoming(self, request: Request, reply: Reply) -> Reply:
+        """With the id of a response that OpenAI has stored, for the next request."""
+        if reply.sent is None or reply.raw is None or not reply.sent.get("store"):
+            return reply
+        stored = {"id": reply.raw.get("id"), "digest": _digest([*request.messages, reply.message])}
+        own = as_dict(as_dict(reply.message.get("extra_content")).get("openai"))
+        return replace(
+            reply, message={**reply.message, "extra_content": {"openai": {**own, "response": stored}}}
+        )
+
+    def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
+        """The last event holds the whole answer, or its items came before."""
+        items: list[Body] = []
+        calls = CallDeltas()
+        for event in events:
+            item, place = as_dict(event.get("item")), str(event.get("output_index"))
+            match event.get("type"), item.get("type"):
+                case "response.output_text.delta" | "response.refusal.delta", _:
+                    tell(text_delta(event.get("delta")))
+                case "response.function_call_arguments.delta", _:
+                    tell(calls.more(place, event.get("delta")))
+                case "response.output_item.added", "function_call":
+                    tell(calls.begin(place, {**item, "id": item.get("call_id")}))
+                case "response.output_item.done", kind:
+                    items.append(item)
+                    if kind == "custom_tool_call":
+                        whole = encode({"input": item.get("input")})
+                        tell(calls.begin(place, {**item, "id": item.get("call_id")}, whole))
+                case "response.completed" | "response.incomplete", _:
+                    answer = as_dict(event.get("response"))
+                    return {**answer, "output": answer.get("output") or items}
+        raise too_early()
+
+    def _end_said(self, answer: Body) -> str | None:
+        reason, status = as_dict(answer.get("incomplete_details")).get("reason"), answer.get("status")
+        return next((word for word in (reason, status) if isinstance(word, str)), None)
+
+    def events(self, response: Body) -> Iterator[Body]:
+        return ({**event, "sequence_number": n} for n, event in enumerate(_unnumbered(response)))
+
+    def _response_fields(self, body: Body, reply: Reply, model: str, id: str, created: int) -> Body:
+        output = [
+            {**item, "id": f"{_ITEM_IDS[item['type']]}_{id}_{number}"} if item["type"] in _ITEM_IDS else item
+            for number, item in enumerate(body["output"], start=1)
+        ]
+        head = {"model": model, "id": f"resp_{id}", "created_at": created}
+        fields: Body = {**head, "output": output, "usage": None}
+        tokens = Tokens.of(reply.usage)
+        if tokens.known is not None:
+            fields["usage"] = {
+                "input_tokens": tokens.input or 0,
+                "input_tokens_details": {"cached_tokens": tokens.cached or 0, "cache_write_tokens": 0},
+                "output_tokens": tokens.output or 0,
+                "output_tokens_details": {"reasoning_tokens": tokens.reasoning or 0},
+                "total_tokens": tokens.known,
+            }
+        if reason := self.word_of(reply.finish_reason):
+            fields |= {"status": "incomplete", "incomplete_details": {"reason": reason}}
+        return fields
 
     def to_response(self, message: Message) -> dict[str, Any]:
         items = _items_of(self.normalise_reply(message)[0])
@@ -208,3 +345,57 @@ def _message_in(item: dict[str, Any], reading: Reading) -> Message:
         case "reasoning":
             return {**reply_message(None, []), **kept_as(_REASONING, [item])}
     raise reading.junk(f"messages and function calls, not {excerpt(item.get('type'))}")
+
+
+def _digest(messages: list[Message]) -> str:
+    """A name for what was said in a conversation; `extra_content` does not count."""
+    return digest(canonical([{**message, "extra_content": None} for message in messages]))
+
+
+def _unnumbered(response: Body) -> Iterator[Body]:
+    begun = {**response, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
+    for index, item in enumerate(response["output"]):
+        yield from _item_events(item, {"item_id": item.get("id"), "output_index": index})
+    yield {"type": f"response.{response.get('status', 'completed')}", "response": response}
+
+
+#: The fields of items and parts that grow, and the events that carry them.
+_GROWING = {
+    "function_call": ("arguments", "function_call_arguments"),
+    "custom_tool_call": ("input", "custom_tool_call_input"),
+    "output_text": ("text", "output_text"),
+    "refusal": ("refusal", "refusal"),
+}
+
+
+def _item_events(item: Body, place: Body) -> Iterator[Body]:
+    index, kind = place["output_index"], item.get("type")
+    begun = {**item, "status": "in_progress"} if "status" in item else item
+    parts = dicts_in(item.get("content")) if kind == "message" else []
+    yield {"type": "response.output_item.added", "output_index": index, "item": _empty(begun)}
+    yield from _growth(item, place)
+    for number, part in enumerate(parts):
+        within = {**place, "content_index": number}
+        yield {"type": "response.content_part.added", **within, "part": _empty(part)}
+        yield from _growth(part, within)
+        yield {"type": "response.content_part.done", **within, "part": part}
+    yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def _empty(growing: Body) -> Body:
+    if growing.get("type") == "message":
+        return {**growing, "content": []}
+    field, _ = _GROWING.get(str(growing.get("type")), ("", ""))
+    return {**growing, field: ""} if field in growing else growing
+
+
+def _growth(growing: Body, place: Body) -> Iterator[Body]:
+    field, name = _GROWING.get(str(growing.get("type")), ("", ""))
+    text = growing.get(field)
+    if isinstance(text, str):
+        more: Body = {"logprobs": []} if field == "text" else {}
+        for delta in cut(text):
+            yield {"type": f"response.{name}.delta", **place, "delta": delta, **more}
+        yield {"type": f"response.{name}.done", **place, field: text, **more}

@@ -1,14 +1,10 @@
-"""The parts of a JSON Schema, and a tool as each API expects it: the same under other names.
-
-Each function of `TOOL_FORMATS` takes what OpenAI calls a tool's `function`. `Tool.schema` and the formats of
-`zoolab.wire` call the same ones.
-"""
+"""The parts of a JSON Schema: those that are made for tools, and those that lie in any schema."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType, NoneType
 from typing import Any
@@ -74,54 +70,5 @@ def subschemas(schema: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
             yield (keyword,), value
 
 
-Function = Mapping[str, Any]
-
 #: The schema of a tool without parameters, for an API that requires one.
 NO_PARAMETERS: Mapping[str, Any] = MappingProxyType({"type": "object", "properties": {}})
-
-
-def _openai(function: Function) -> dict[str, Any]:
-    return {"type": "function", "function": dict(function)}
-
-
-def _responses(function: Function) -> dict[str, Any]:
-    others = _without(function, "type", "parameters", "strict")
-    # Strict unless it is switched off; None leaves the choice to the API.
-    strict = function.get("strict", False)
-    sent = {} if strict is None else {"strict": strict}
-    return {"type": "function", **others, "parameters": function.get("parameters"), **sent}
-
-
-def _anthropic(function: Function) -> dict[str, Any]:
-    schema = function.get("parameters")
-    described = {key: function[key] for key in ("name", "description") if key in function}
-    others = _without(function, *described, "parameters", "input_schema", "type")
-    return {**described, "input_schema": dict(NO_PARAMETERS) if schema is None else schema, **others}
-
-
-def _gemini(function: Function) -> dict[str, Any]:
-    schema = function.get("parameters")
-    described = {} if schema is None else {"parametersJsonSchema": schema}
-    return {"name": function["name"], **_without(function, "name", "parameters", "strict"), **described}
-
-
-def _mcp(function: Function) -> dict[str, Any]:
-    others = _without(function, "parameters", "strict")
-    return {**others, "inputSchema": function.get("parameters", dict(NO_PARAMETERS))}
-
-
-def _without(function: Function, *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in function.items() if key not in keys}
-
-
-#: What makes a tool of OpenAI's `function`, by the name of the format.
-TOOL_FORMATS: Mapping[str, Callable[[Function], dict[str, Any]]] = MappingProxyType(
-    {
-        "openai": _openai,
-        "responses": _responses,
-        "anthropic": _anthropic,
-        "gemini": _gemini,
-        "ollama": lambda function: _openai(_without(function, "strict")),
-        "mcp": _mcp,
-    }
-)

@@ -1,28 +1,24 @@
-"""Reads messages, calls and results: in OpenAI's form, and as other programs wrote them; and checks the rules
-of `messages[]` that endpoints hold a conversation to: roles, calls, one result for each call.
+"""Reads messages, calls and results in Chat Completions' form, to write them in the form of an API.
 
-A response is read as the body of a request is. Only the errors differ that a `Reading` raises.
+What has no form raises `InvalidInput`. Views use `text_of` and `calls_of` of `zoolab.records.messages`, which
+never raise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, groupby
 from typing import Any
 
-from zoolab.errors import InvalidInput, Problem, ZoolabError
-from zoolab.jsontext import MAX_DEPTH, encode, excerpt, json_or
-from zoolab.records import Message
-
-#: Holds the text of arguments that are not a JSON object, for an API that accepts only objects.
-RAW = "_raw"
-_LONGEST_SHOWN = 300
-ROLES = ("system", "developer", "user", "assistant", "tool")
+from zoolab.apis.conversation import ROLES
+from zoolab.apis.reading import RAW, Reading
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt, json_or
+from zoolab.records.messages import Message
 
 
-def text_of(message: Message) -> str:
-    """The text of a message: of all its parts together, and empty if there is none."""
+def text_sent(message: Message) -> str:
+    """The text of a message, as it is sent: of all its parts together, and empty if there is none."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
@@ -39,7 +35,7 @@ def role_of(message: Message) -> str:
     return "system" if role == "developer" else str(role)
 
 
-def calls_of(message: Message) -> list[tuple[str | None, str, dict[str, Any]]]:
+def calls_sent(message: Message) -> list[tuple[str | None, str, dict[str, Any]]]:
     """The id, the name and the parsed arguments of each call of an assistant message."""
     found = []
     for call in raw_calls(message):
@@ -157,70 +153,6 @@ def _is_text(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Checks the type of each part of a body, or raises an error that shows the whole body."""
-
-    whole: Any
-    opening: str
-    error: type[ZoolabError]
-
-    def junk(self, expected: str) -> ZoolabError:
-        """The error for a part that is not what was expected."""
-        return self.error(f"{self.opening} {excerpt(self.whole, _LONGEST_SHOWN)}", expected=expected)
-
-    def object(self, value: Any, expected: str) -> dict[str, Any]:
-        """`value` as a dict."""
-        if not isinstance(value, dict):
-            raise self.junk(expected)
-        return value
-
-    def items(self, value: Any, expected: str) -> list[Any]:
-        """`value` as a list; None is an empty one."""
-        if value is not None and not isinstance(value, list):
-            raise self.junk(expected)
-        return value or []
-
-    def objects(self, value: Any, expected: str) -> list[dict[str, Any]]:
-        """`value` as a list of dicts; None is an empty one."""
-        return [self.object(item, expected) for item in self.items(value, expected)]
-
-    def text(self, value: Any, expected: str = "text") -> str:
-        """`value` as text."""
-        if not isinstance(value, str):
-            raise self.junk(expected)
-        return value
-
-    def word(self, value: Any, words: Mapping[str, str], expected: str) -> str:
-        """Our word for `value`, which is one of another API's."""
-        for ours, theirs in words.items():
-            if value == theirs:
-                return ours
-        raise self.junk(expected)
-
-    def json(self, value: Any) -> str:
-        """`value` as JSON text."""
-        try:
-            return encode(value)
-        except (TypeError, ValueError, RecursionError):
-            raise self.error(
-                "a part of the body is not JSON", expected=f"at most {MAX_DEPTH} levels"
-            ) from None
-
-    def call(self, id: Any, name: Any, arguments: Any) -> dict[str, Any]:
-        """A call in OpenAI's form: arguments as text, and no id where none came.
-
-        Arguments under `_raw` become the text that they were.
-        """
-        own = {"id": id} if isinstance(id, str) and id else {}
-        if isinstance(arguments, dict) and arguments.keys() == {RAW} and isinstance(arguments[RAW], str):
-            arguments = arguments[RAW]
-        if not isinstance(arguments, str):
-            arguments = "" if arguments is None else self.json(arguments)
-        function = {"name": name if isinstance(name, str) else "", "arguments": arguments}
-        return {**own, "type": "function", "function": function}
-
-
 def reply_message(text: str | None, calls: list[dict[str, Any]]) -> Message:
     """An assistant message in OpenAI's form; empty text is None, and no calls are no `tool_calls`."""
     return {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
@@ -265,79 +197,3 @@ def _answered(message: Message, waiting: list[dict[str, Any]], reading: Reading)
     if not named:
         raise reading.junk("each result after its call")
     return named[0]
-
-
-def check_conversation(messages: Sequence[Any]) -> tuple[Problem, ...]:
-    """Everything that an endpoint would refuse a conversation for, each with where and what.
-
-    - every message has a role of `ROLES`, and what its role needs;
-    - an assistant message has text or calls; each call has an id of its own, a name and arguments as text;
-    - after a message with calls come the tool messages, one for each id, before anything else;
-    - no tool message answers a call that nobody made, or one that was answered already.
-    """
-    if not messages:
-        return (_problem("/messages", "at least one message", "none"),)
-    return (*_each_alone(messages), *_calls_and_results(messages))
-
-
-def _problem(pointer: str, expected: str, received: str) -> Problem:
-    return Problem("invalid_input", pointer, expected, received)
-
-
-def _each_alone(messages: Iterable[Any]) -> Iterator[Problem]:
-    for index, message in enumerate(messages):
-        where = f"/messages/{index}"
-        if not isinstance(message, dict):
-            yield _problem(where, "an object", excerpt(message, 30))
-        elif message.get("role") not in ROLES:
-            yield _problem(f"{where}/role", " or ".join(ROLES), excerpt(message.get("role"), 30))
-        elif message["role"] == "assistant":
-            yield from _assistant(message, where)
-        elif not isinstance(message.get("content"), str | list):
-            yield _problem(f"{where}/content", "text", excerpt(message.get("content"), 30))
-
-
-def _assistant(message: dict[str, Any], where: str) -> Iterator[Problem]:
-    calls = message.get("tool_calls")
-    if calls is None:
-        if not isinstance(message.get("content"), str | list):
-            yield _problem(where, "content or tool_calls", "neither")
-        return
-    if not isinstance(calls, list) or not calls:
-        yield _problem(f"{where}/tool_calls", "an array of one call or more", excerpt(calls, 30))
-        return
-    seen: set[str] = set()
-    for slot, call in enumerate(calls):
-        place = f"{where}/tool_calls/{slot}"
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            yield _problem(f"{place}/function", "an object with a name", excerpt(function, 30))
-            continue
-        arguments, id = function.get("arguments"), call.get("id")
-        if not isinstance(arguments, str):
-            yield _problem(f"{place}/function/arguments", "text that holds JSON", excerpt(arguments, 30))
-        if not isinstance(id, str) or not id or id in seen:
-            yield _problem(f"{place}/id", "an id that no other call of this message has", excerpt(id, 30))
-        else:
-            seen.add(id)
-
-
-def _calls_and_results(messages: Iterable[Any]) -> Iterator[Problem]:
-    waiting: dict[str, str] = {}
-    for index, message in enumerate([*messages, {}]):
-        if not isinstance(message, dict):
-            continue
-        if message.get("role") == "tool":
-            answered = str(message.get("tool_call_id"))
-            if waiting.pop(answered, None) is None:
-                where = f"/messages/{index}/tool_call_id"
-                yield _problem(where, "the id of a call that waits for its result", excerpt(answered, 30))
-            continue
-        for id, where in waiting.items():
-            yield _problem(where, f"a tool message with tool_call_id {excerpt(id, 30)}", "none")
-        made = message.get("tool_calls") if message.get("role") == "assistant" else None
-        waiting = {
-            str(call["id"]): f"/messages/{index}/tool_calls/{slot}"
-            for slot, call in enumerate(made if isinstance(made, list) else ())
-            if isinstance(call, dict) and isinstance(call.get("id"), str)
-        }

@@ -1,244 +1,84 @@
-"""The steps that all formats share: normalise a request, write it, and read it back.
+"""What zoolab must know of an API, in one class for each: `Api`.
 
-A subclass of `WireFormat` says what differs: how its API carries messages, tools, the choice of them and
-settings. A plain request says only what the format can say: writing it down and reading it back changes
-nothing. Each change that this takes is a warning; warnings.toml has their codes.
+The steps that all share stand here: normalise a request, write it, and read it back; read an answer, whole or
+streamed. A subclass says what differs. What an API cannot say is in `normalise` and `normalise_reply`: a
+request made plain, whose way there and back changes nothing, and a warning for each change that this took.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from inspect import isabstract
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
+from zoolab.apis.events import server_sent
+from zoolab.apis.messages import function_in, tool_names
+from zoolab.apis.plain import Manner, Notes, Path, Placed, WireWarning, plain_message, plain_messages
+from zoolab.apis.reading import Reading, as_dict
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
-from zoolab.jsontext import encode, excerpt, pointer_to
-from zoolab.jsontext.readonly import plain
-from zoolab.records import Message, Request
-from zoolab.schema.formats import TOOL_FORMATS
-from zoolab.wire import chat
-from zoolab.wire.chat import Reading, function_in, tool_names
+from zoolab.jsontext import excerpt
+from zoolab.records.exchange import Reply, Request, without
+from zoolab.records.messages import Message
+from zoolab.tokens import Tokens
 
-Path = tuple[str | int, ...]
-#: The codes of warnings, and what each says.
-CODES = read_table("zoolab.wire", "warnings.toml")
-#: What is compared by itself, or has a warning of its own.
-_COMPARED_APART = ("role", "content", "tool_calls", "tool_call_id", "function", "arguments")
-
-
-@dataclass(frozen=True, slots=True)
-class WireWarning:
-    """One part of a request or reply that a format cannot say, or says in another way.
-
-    `pointer` is a JSON Pointer (RFC 6901) into the request in OpenAI's form, or into the reply.
-    """
-
-    code: str
-    pointer: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.code} at {self.pointer}: {self.message}"
-
-
-class Notes(list[WireWarning]):
-    """Collects warnings while a request is read."""
-
-    def add(self, code: str | None, path: Iterable[str | int], message: str = "") -> None:
-        """Add a warning, if there is a code for it; without a message it says what its code says."""
-        if code is not None:
-            self.append(WireWarning(code, pointer_to(path), message or CODES[code]))
-
-    def add_if_changed(self, code: str, path: Path, message: str, before: Any, after: Any) -> None:
-        """Add a warning if the two values differ."""
-        if type(plain(before)) is not type(plain(after)) or before != after:
-            self.add(code, path, message)
-
-    def add_fields(self, code: str, given: Mapping[str, Any], made: Mapping[str, Any], path: Path) -> None:
-        """Notes which fields of an object are left out, filled in, or have another form."""
-        for key in {**given, **made}:
-            where = (*path, str(key))
-            if key not in made:
-                self.add(code, where, "there is no place for it here")
-            elif key in _COMPARED_APART:
-                continue
-            elif key not in given:
-                self.add(code, where, f"it is {excerpt(made[key])} unless given")
-            else:
-                self.add_if_changed(code, where, "it has another form here", given[key], made[key])
-
-    def add_tool(self, tool: dict[str, Any], back: dict[str, Any], path: Path) -> None:
-        """Note what of a tool comes back otherwise."""
-        self.add_fields("tool_field", tool, back, path)
-        given, made, within = tool.get("function"), back.get("function"), (*path, "function")
-        if isinstance(given, dict) and isinstance(made, dict):
-            if given.get("strict") and "strict" not in made:
-                self.add("strict", (*within, "strict"))
-                given = {key: value for key, value in given.items() if key != "strict"}
-            self.add_fields("tool_field", given, made, within)
-
-    def add_settings(
-        self, settings: Mapping[str, Any], back: Mapping[str, Any], alias: Callable[[str], str]
-    ) -> None:
-        """Note which settings come back otherwise; `alias` is the name under which one may come back."""
-        renamed = set()
-        for key, value in settings.items():
-            other = alias(key)
-            if key in back:
-                self.add_if_changed("setting_changed", (key,), "it has another form here", value, back[key])
-            elif other in back and (other not in settings or back[other] in (value, [value])):
-                renamed.add(other)
-                self.add("setting_changed", (key,), f"it comes back as {other}")
-            else:
-                self.add("setting_dropped", (key,))
-        for key in back:
-            if key not in settings and key not in renamed:
-                self.add("setting_added", (key,), f"it is {excerpt(back[key])} unless given")
-
-
-#: How a text comes back, and the code of the warning where that is not as it went.
-ThereAndBack = Callable[[str], tuple[str, str | None]]
-#: A message with its place in the request.
-Placed = tuple[int, Message]
-
-
-def kept(text: str) -> tuple[str, None]:
-    """A text that travels as it is."""
-    return text, None
-
-
-def as_object(text: str) -> tuple[str, str | None]:
-    """Arguments that travel as an object."""
-    travels = chat.arguments_object(text)
-    if travels.keys() == {chat.RAW} and travels[chat.RAW] == text:
-        return text, "arguments_wrapped"
-    back = encode(travels)
-    return back, None if back == text else "arguments_rewritten"
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How a wire carries messages: what comes back of arguments, results and further fields."""
-
-    arguments: ThereAndBack = as_object
-    result: ThereAndBack = kept
-    #: Roles beside system, user, assistant and tool.
-    roles: tuple[str, ...] = ()
-    #: The further fields that it keeps: by default none.
-    of_message: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _message: {}
-    of_call: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _call: {}
-
-
-def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) -> Message:
-    """One message made plain."""
-    if not isinstance(message, dict):
-        raise InvalidInput(f"a message is {excerpt(message)}", expected="an object")
-    own = message.get("role")
-    role = own if own in manner.roles else chat.role_of(message)
-    notes.add_if_changed("role_changed", (*path, "role"), "", own, role)
-    made: Message = {"role": role, "content": _content(message, role, path, notes)}
-    if role == "tool":
-        text, code = manner.result(made["content"])
-        notes.add(code, (*path, "content"))
-        made |= {"tool_call_id": message.get("tool_call_id"), "content": text}
-    if role == "assistant":
-        calls = [
-            _call(call, (*path, "tool_calls", slot), manner, notes)
-            for slot, call in enumerate(chat.raw_calls(message))
-        ]
-        made |= {**manner.of_message(message), **({"tool_calls": calls} if calls else {})}
-    notes.add_fields("message_field", message, made, path)
-    return made
-
-
-def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
-    """Leaves out empty messages, because the API refuses them."""
-    said = []
-    for index, message in placed:
-        if message["role"] == "tool" or message["content"] or message.keys() - {"role", "content"}:
-            said.append((index, message))
-        else:
-            notes.add("message_dropped", ("messages", index))
-    return said
-
-
-def system_apart(placed: list[Placed], notes: Notes) -> list[Message]:
-    """Leaves out empty messages, and joins all system messages into one, before all other messages."""
-    placed = without_empty(placed, notes)
-    found = [(place, *pair) for place, pair in enumerate(placed) if pair[1]["role"] == "system"]
-    others = [message for _, message in placed if message["role"] != "system"]
-    if not found:
-        return others
-    for leading, (place, index, _) in enumerate(found):
-        if place != leading:
-            notes.add("system_moved", ("messages", index))
-        if leading:
-            notes.add("system_joined", ("messages", index))
-    return [{"role": "system", "content": "\n\n".join(m["content"] for _, _, m in found)}, *others]
-
-
-def _content(message: Message, role: str, path: Path, notes: Notes) -> str | None:
-    text = chat.text_of(message)
-    content = text or None if role == "assistant" else text
-    if isinstance(message.get("content"), list):
-        notes.add("parts_joined", (*path, "content"))
-    elif "content" not in message or message["content"] != content:
-        notes.add("empty_content", (*path, "content"), f"it is {excerpt(content)} here")
-    return content
-
-
-def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]:
-    function = chat.function_in(call, "a tool call")
-    given = function.get("arguments")
-    made = chat.Reading(call, "the body is", InvalidInput).call(call.get("id"), function["name"], given)
-    text, code = manner.arguments(made["function"]["arguments"])
-    if code is None and given != text:
-        code = "arguments_rewritten"
-    notes.add(code, (*path, "function", "arguments"))
-    said = {**made["function"], "arguments": text}
-    notes.add_fields("message_field", function, said, (*path, "function"))
-    made |= {"function": said, **manner.of_call(call)}
-    notes.add_fields("message_field", call, made, path)
-    return made
-
-
-def plain_messages(given: list[Message], manner: Manner, notes: Notes) -> list[Placed]:
-    """All messages made plain, every call with an id, and every result with that of its call."""
-    messages = [plain_message(m, ("messages", index), manner, notes) for index, m in enumerate(given)]
-    fresh = chat.fresh_ids(messages)
-    made: list[Message] = []
-    for index, (message, answered) in enumerate(zip(messages, chat.answered_calls(messages), strict=True)):
-        if answered is not None:
-            id = made[answered[0]]["tool_calls"][answered[1]]["id"]
-            path = ("messages", index, "tool_call_id")
-            notes.add_if_changed("id_made", path, f"it is {id}", message["tool_call_id"], id)
-            message = {**message, "tool_call_id": id}
-        if "tool_calls" in message:
-            message = {**message, "tool_calls": [dict(call) for call in message["tool_calls"]]}
-            for slot, call in enumerate(message["tool_calls"]):
-                if "id" not in call:
-                    call["id"] = next(fresh)
-                    notes.add("id_made", ("messages", index, "tool_calls", slot, "id"), f"it is {call['id']}")
-        made.append(message)
-    return list(enumerate(made))
-
-
-Tools = tuple[dict[str, Any], ...]
+Body = dict[str, Any]
 Fields = dict[str, Any]
+Tools = tuple[dict[str, Any], ...]
+#: Is told what an event of a stream adds to the message, as a delta of Chat Completions.
+Tell = Callable[[Message], None]
 
 CHOICES = ("auto", "required", "none")
 A_CHOICE = "tool_choice auto, required, none or a function with a name"
-#: The names of OpenAI's settings, and those that each API has.
-_SETTINGS = read_table("zoolab.wire", "settings.toml")
+#: How a reply ends, in the words of Chat Completions; "incomplete" is a stream without an end.
+ENDS = ("stop", "tool_calls", "length", "content_filter", "error", "incomplete")
+#: The type of an error, by the HTTP status.
+ERROR_KINDS = {400: "invalid_request", 401: "authentication", 404: "not_found", 429: "rate_limit"}
+#: The settings of Chat Completions, and the fields of a body that are the request itself.
+_SETTINGS = read_table("zoolab.apis", "settings.toml")
+_REQUEST = frozenset(_SETTINGS["request"])
 
 
-class WireFormat(ABC):
-    """The form of one API: of its requests, there and back, and of its replies, there and back."""
+class Api(ABC):
+    """One API: the form of its requests, replies and streams, where it is, and its words.
 
-    #: The name of the format in `FORMATS`.
+    A subclass sets the class variables that have no value here, and defines the abstract methods. `check`
+    says what is missing. Those that begin with an underscore belong to the steps that all share.
+    """
+
+    #: The name in `APIS`, and what the views call the API.
     name: ClassVar[str]
+    label: ClassVar[str]
+
+    #: Where the API is, and the environment variable with another address.
+    address: ClassVar[str]
+    address_from: ClassVar[str]
+    #: The path of a request for a reply, and that of one for a stream if it differs; {model} is the model.
+    path: ClassVar[str]
+    stream_path: ClassVar[str] = ""
+    #: The environment variables with the key; none if no key is needed.
+    key_from: ClassVar[tuple[str, ...]] = ()
+    #: The header that carries the key, and further headers.
+    key_header: ClassVar[str] = "authorization"
+    headers: ClassVar[Mapping[str, str]] = {}
+    #: The type of the content of a stream.
+    stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+    #: Whether the proxy watches the requests of programs to this API.
+    watched: ClassVar[bool] = False
+
+    #: Its words for why a reply ended, and the word of `ENDS` for each. The first of several is the way back.
+    ends: ClassVar[Mapping[str, str]]
+    #: The settings of Chat Completions that have a place of the same name in its body.
+    settings: ClassVar[frozenset[str]] = frozenset()
+    #: Those that it calls by another name or keeps under `_nest`; the first of two names is the way back.
+    renamed: ClassVar[Mapping[str, str]] = {}
+    #: Its own settings that a model takes by name, and those of them that stand under `_nest`.
+    own: ClassVar[frozenset[str]] = frozenset()
+    nested: ClassVar[frozenset[str]] = frozenset()
+
     _manner: ClassVar[Manner] = Manner()
     #: The fields of the body for the system message, the conversation, and the choice of a tool; "" if the
     #: API has no such field.
@@ -258,6 +98,101 @@ class WireFormat(ABC):
     _pairs_results: ClassVar[bool] = True
     #: The types of tools that zoolab writes; a tool of another type is the API's own. None: it has no own.
     _tool_types: ClassVar[tuple[str, ...] | None] = None
+
+    # Who asks this API
+
+    @property
+    def served_at(self) -> str:
+        """The path of its requests on a server that stands in for the API."""
+        return urlsplit(self.address).path.rstrip("/") + self.path
+
+    def is_spoken_in(self, path: str, headers: Mapping[str, str]) -> bool:  # noqa: ARG002
+        """Whether an HTTP request speaks this API, by its path and its headers (names in small letters)."""
+        return path.startswith(self.served_at)
+
+    @abstractmethod
+    def recognises(self, body: Mapping[str, Any]) -> bool:
+        """Whether a body is a request of this API, by its fields."""
+
+    # Tools
+
+    def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
+        """A tool as the API expects it; `function` is what Chat Completions calls so."""
+        return {"type": "function", "function": dict(function)}
+
+    # Requests, replies and streams
+
+    def outgoing(self, request: Request, model: str, **settings: Any) -> Body:
+        """The body that a model object sends: by default that of `to_body`."""
+        return self.to_body(request, model, **settings)
+
+    def incoming(self, request: Request, reply: Reply) -> Reply:  # noqa: ARG002
+        """The reply that a model object gives: by default as it came."""
+        return reply
+
+    def reply(self, answer: Any) -> Reply:
+        """The reply in a whole answer; raises `ModelError` if there is none."""
+        message = self.from_response(answer)
+        word = self._end_said(answer)
+        end = None if word is None else self.ends.get(word, word)
+        finish = "tool_calls" if end == "stop" and message.get("tool_calls") else end
+        usage = Tokens.of(answer.get("usage") or answer.get("usageMetadata") or answer).usage
+        return Reply(message, finish, usage, answer.get("model") or answer.get("modelVersion"), raw=answer)
+
+    def streamed(self, events: Iterable[object], tell: Tell = lambda _delta: None) -> Reply:
+        """The reply in the events of a stream; `tell` hears each delta when it arrives."""
+        pieces: list[Message] = []
+
+        def keep(delta: Message) -> None:
+            if delta:
+                pieces.append(delta)
+                tell(delta)
+
+        answer = self.assemble(map(as_dict, events), keep)
+        return replace(self.reply(answer), pieces=tuple(pieces))
+
+    @abstractmethod
+    def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
+        """The answer in the events of a stream, in the form that the API gives without streaming.
+
+        `tell` gets what each event adds to the message (empty if it adds nothing). Raises `ModelError` if the
+        stream ends too early.
+        """
+
+    @abstractmethod
+    def _end_said(self, answer: Body) -> str | None:
+        """The word of the API for why the reply ended; None if the answer does not say it."""
+
+    def response(self, reply: Reply, model: str, id: str, created: int = 0) -> Body:
+        """A reply as the whole response of this API.
+
+        `model` is the name that the program asked for, `id` what makes the ids of the response unique,
+        `created` the seconds since 1970. Raises `InvalidInput` if the reply has no form here.
+        """
+        body = self.to_response(reply.message)
+        return {**body, **self._response_fields(body, reply, model, id, created)}
+
+    @abstractmethod
+    def _response_fields(self, body: Body, reply: Reply, model: str, id: str, created: int) -> Body:
+        """What the response of a reply has beside its message, or in another way than the smallest one."""
+
+    def word_of(self, end: str | None) -> str | None:
+        """The API's word for an end that cut or filtered a reply; None for any other end."""
+        cut = end in ("length", "content_filter")
+        return next((word for word, ours in self.ends.items() if ours == end), None) if cut else None
+
+    @abstractmethod
+    def events(self, response: Body) -> Iterator[Body]:
+        """A whole response as the events of a stream, which `assemble` puts together; texts are cut here."""
+
+    def stream_bytes(self, events: Iterable[Body]) -> Iterator[bytes]:
+        """The events of a stream as bytes."""
+        return server_sent(events)
+
+    def error(self, status: int, said: str, kind: str = "") -> Body:
+        """An error in the form of this API; its type is by default that of the HTTP status."""
+        kind = kind or f"{ERROR_KINDS.get(status, 'server')}_error"
+        return {"error": {"message": said, "type": kind, "param": None, "code": kind}}
 
     def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
         """The request as this format can say it, and what of it changed."""
@@ -397,7 +332,7 @@ class WireFormat(ABC):
 
     def _declared(self, tools: Tools) -> list[dict[str, Any]]:
         return [
-            dict(tool) if self._is_foreign(tool) else TOOL_FORMATS[self.name](function_in(tool, "a tool"))
+            dict(tool) if self._is_foreign(tool) else self.tool_form(function_in(tool, "a tool"))
             for tool in tools
         ]
 
@@ -422,31 +357,43 @@ class WireFormat(ABC):
     # Settings
 
     @property
-    def _renamed(self) -> dict[str, str]:
-        renamed: dict[str, str] = _SETTINGS["renamed"].get(self.name, {})
-        return renamed
+    def known(self) -> frozenset[str]:
+        """The settings that a model of this API takes by name."""
+        return (
+            frozenset({*self.settings, *self.renamed, *self.own, *self.nested, "response_format"}) - _REQUEST
+        )
+
+    def placed(self, settings: Mapping[str, Any]) -> Fields:
+        """The settings of a model, with those that stand under another field moved there."""
+        moved = {name: value for name, value in settings.items() if name in self.nested}
+        if not moved:
+            return dict(settings)
+        holder = settings.get(self._nest, {})
+        if not isinstance(holder, Mapping):
+            raise InvalidInput(f"{self._nest} is {excerpt(holder)}", expected="an object")
+        return {**without(settings, moved), self._nest: {**moved, **holder}}
 
     @property
     def _names_back(self) -> dict[str, str]:
-        return {theirs: ours for ours, theirs in reversed(self._renamed.items())}
+        return {theirs: ours for ours, theirs in reversed([*self.renamed.items()])}
 
     def _alias(self, name: str) -> str:
         """The name under which a setting may come back that went as `name`."""
         if name == "response_format":
             return self._answer
-        theirs = self._renamed.get(name, "" if self._nest else name)
+        theirs = self.renamed.get(name, "" if self._nest else name)
         return self._names_back.get(theirs, name)
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        homeless = set(_SETTINGS["openai"]).difference(_SETTINGS[self.name])
+        homeless = set(_SETTINGS["chat"]).difference(self.settings)
         own = (self._system, self._conversation, "tools", self._choice)
         known: Fields = {}
         fields = {**self._defaults}
         for key, value in settings.items():
-            if isinstance(value, str) and self._stops in (key, self._renamed.get(key)):
+            if isinstance(value, str) and self._stops in (key, self.renamed.get(key)):
                 value = [value]
-            if key in self._renamed:
-                known[self._renamed[key]] = value
+            if key in self.renamed:
+                known[self.renamed[key]] = value
             elif key not in homeless and key not in own:
                 fields[key] = value
         if not self._nest:
@@ -478,3 +425,35 @@ def _answer_described(settings: Mapping[str, Any]) -> dict[str, Any] | None:
     described = wanted.get("json_schema") if isinstance(wanted, dict) else None
     known = isinstance(described, dict) and isinstance(described.get("schema"), dict)
     return described if known else None
+
+
+#: What a subclass must say, with the type of each.
+_NEEDED = {"name": str, "label": str, "address": str, "address_from": str, "path": str, "ends": Mapping}
+
+
+def check(kind: type[Api]) -> str:
+    """What an API lacks, in one sentence; empty if it has all that it needs.
+
+    >>> class Half(Api):
+    ...     name, label, ends = "half", "Half an API", {"done": "finished"}
+    >>> check(Half)
+    'Half has no address, address_from, path'
+    """
+    missing = [key for key, wanted in _NEEDED.items() if not isinstance(getattr(kind, key, None), wanted)]
+    if missing:
+        return f"{kind.__name__} has no {', '.join(missing)}"
+    if isabstract(kind):
+        return f"{kind.__name__} does not define {', '.join(sorted(kind.__abstractmethods__))}"
+    if "://" not in kind.address or not kind.path.startswith("/"):
+        return (
+            f"the address of {kind.__name__} is {kind.address + kind.path!r}, which is not a URL with a path"
+        )
+    unknown = [word for word in kind.ends.values() if word not in ENDS]
+    if unknown:
+        return f"the ends of {kind.__name__} have {unknown[0]!r}, which is not one of {', '.join(ENDS)}"
+    strange = sorted({*kind.settings, *kind.renamed}.difference(_SETTINGS["chat"], _SETTINGS["widespread"]))
+    if strange:
+        return (
+            f"the settings of {kind.__name__} have {strange[0]!r}, which is not a setting of Chat Completions"
+        )
+    return ""

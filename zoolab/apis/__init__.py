@@ -1,0 +1,131 @@
+"""What zoolab knows of each API, one file each; nothing is sent here.
+
+chat.py       Chat Completions, in whose form zoolab's own records are written
+responses.py  OpenAI's Responses
+anthropic.py  Messages
+gemini.py     generateContent
+ollama.py     /api/chat
+
+Each is an `Api` (interface.py): the form of its requests, replies, streams and tools, where it is, its words.
+What they share: messages.py reads messages in Chat Completions' form. plain.py makes them plain, with a named
+warning for each part that an API cannot say (warnings.toml). reading.py reads what others wrote. events.py
+reads and writes streams. conversation.py has the rules that endpoints hold a conversation to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from zoolab.apis.anthropic import Anthropic
+from zoolab.apis.chat import ChatCompletions
+from zoolab.apis.gemini import Gemini
+from zoolab.apis.interface import Api, check
+from zoolab.apis.ollama import Ollama
+from zoolab.apis.plain import WireWarning
+from zoolab.apis.responses import Responses
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
+from zoolab.records.exchange import Request
+from zoolab.records.messages import Message
+
+__all__ = ["APIS", "Api", "WireBody", "WireWarning", "api", "api_of", "check", "registered", "translate"]
+__all__ += ["translate_reply"]
+
+
+def registered(*kinds: type[Api]) -> Mapping[str, Api]:
+    """APIs by their names.
+
+    Raises:
+        InvalidInput: One lacks something, as `check` says, or two have the same name.
+    """
+    found: dict[str, Api] = {}
+    for kind in kinds:
+        problem = check(kind)
+        if not problem and kind.name in found:
+            problem = f"two APIs have the name {kind.name!r}"
+        if problem:
+            raise InvalidInput(problem, expected="an API as zoolab.apis.interface describes it")
+        found[kind.name] = kind()
+    return MappingProxyType(found)
+
+
+#: The APIs, by their names.
+APIS = registered(ChatCompletions, Responses, Anthropic, Gemini, Ollama)
+
+
+@dataclass(frozen=True, slots=True)
+class WireBody:
+    """A request or a reply in the form of an API, with a warning for each part that it cannot say."""
+
+    format: str
+    body: dict[str, Any]
+    warnings: tuple[WireWarning, ...] = ()
+
+
+def api(name: str) -> Api:
+    """The API of that name.
+
+    Raises:
+        InvalidInput: There is no such API.
+
+    >>> api("anthropic").to_body(Request([{"role": "user", "content": "Hi"}]), "claude")
+    {'max_tokens': 8192, 'model': 'claude', 'messages': [{'role': 'user', 'content': 'Hi'}]}
+    """
+    try:
+        return APIS[name]
+    except (KeyError, TypeError):
+        raise InvalidInput(f"there is no API {name!r}", expected=", ".join(APIS)) from None
+
+
+def api_of(body: Mapping[str, Any]) -> Api:
+    """The API whose request a body is, by its fields; Chat Completions if no other recognises it.
+
+    >>> api_of({"contents": []}).name
+    'gemini'
+    """
+    others = (each for each in APIS.values() if each.name != "openai")
+    return next((each for each in others if each.recognises(body)), APIS["openai"])
+
+
+def translate(request: Request, format: str, model: str = "", **settings: Any) -> WireBody:
+    """A request in the form of an API, and a warning for each part that this API cannot say as it is.
+
+    Without a warning, `from_body` gives the very same request back (`Request.withheld` apart: what a
+    retriever left out is in no body).
+
+    `format` is a name of `APIS`; `model` and `settings` are as for `Api.to_body`, but the model
+    of gemini belongs in the address.
+
+    Raises:
+        InvalidInput: There is no such API, or a message or a tool has no form in it.
+
+    >>> tools = ({"type": "function", "function": {"name": "now"}},)
+    >>> asked = Request([{"role": "user", "content": "Hi"}], tools, "required", {"stream": False})
+    >>> for warning in translate(asked, "ollama").warnings: print(warning)
+    tool_choice at /tool_choice: 'required' cannot be asked for: there is no tool_choice here
+    """
+    spoken = api(format)
+    named = {"model": model} if model and format != "gemini" else {}
+    asked = replace(request, settings={**named, **settings, **request.settings})
+    return WireBody(format, spoken.to_body(asked), spoken.normalise(asked)[1])
+
+
+def translate_reply(message: Message, format: str) -> WireBody:
+    """An assistant message as an API would answer it, and a warning for each part that it cannot say.
+
+    Without a warning, `from_response` gives the very same message back.
+
+    Raises:
+        InvalidInput: There is no such API, or the message has no form in it.
+        ModelError: No model can have sent the message.
+
+    >>> translate_reply({"role": "assistant", "content": "Hi"}, "anthropic").body["content"]
+    [{'type': 'text', 'text': 'Hi'}]
+    """
+    spoken = api(format)
+    if message.get("role") != "assistant":
+        raise InvalidInput(f"a reply has role {excerpt(message.get('role'))}", expected="assistant")
+    return WireBody(format, spoken.to_response(message), spoken.normalise_reply(message)[1])

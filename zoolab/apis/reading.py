@@ -1,0 +1,89 @@
+"""Checks the parts of a body while it is read. The body of a request and a response are read in the same way;
+only the errors differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from zoolab.errors import ZoolabError
+from zoolab.jsontext import MAX_DEPTH, encode, excerpt
+
+#: Holds the text of arguments that are not a JSON object, for an API that accepts only objects.
+RAW = "_raw"
+_LONGEST_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Checks the type of each part of a body, or raises an error that shows the whole body."""
+
+    whole: Any
+    opening: str
+    error: type[ZoolabError]
+
+    def junk(self, expected: str) -> ZoolabError:
+        """The error for a part that is not what was expected."""
+        return self.error(f"{self.opening} {excerpt(self.whole, _LONGEST_SHOWN)}", expected=expected)
+
+    def object(self, value: Any, expected: str) -> dict[str, Any]:
+        """`value` as a dict."""
+        if not isinstance(value, dict):
+            raise self.junk(expected)
+        return value
+
+    def items(self, value: Any, expected: str) -> list[Any]:
+        """`value` as a list; None is an empty one."""
+        if value is not None and not isinstance(value, list):
+            raise self.junk(expected)
+        return value or []
+
+    def objects(self, value: Any, expected: str) -> list[dict[str, Any]]:
+        """`value` as a list of dicts; None is an empty one."""
+        return [self.object(item, expected) for item in self.items(value, expected)]
+
+    def text(self, value: Any, expected: str = "text") -> str:
+        """`value` as text."""
+        if not isinstance(value, str):
+            raise self.junk(expected)
+        return value
+
+    def word(self, value: Any, words: Mapping[str, str], expected: str) -> str:
+        """Our word for `value`, which is one of another API's."""
+        for ours, theirs in words.items():
+            if value == theirs:
+                return ours
+        raise self.junk(expected)
+
+    def json(self, value: Any) -> str:
+        """`value` as JSON text."""
+        try:
+            return encode(value)
+        except (TypeError, ValueError, RecursionError):
+            raise self.error(
+                "a part of the body is not JSON", expected=f"at most {MAX_DEPTH} levels"
+            ) from None
+
+    def call(self, id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+        """A call in OpenAI's form: arguments as text, and no id where none came.
+
+        Arguments under `_raw` become the text that they were.
+        """
+        own = {"id": id} if isinstance(id, str) and id else {}
+        if isinstance(arguments, dict) and arguments.keys() == {RAW} and isinstance(arguments[RAW], str):
+            arguments = arguments[RAW]
+        if not isinstance(arguments, str):
+            arguments = "" if arguments is None else self.json(arguments)
+        function = {"name": name if isinstance(name, str) else "", "arguments": arguments}
+        return {**own, "type": "function", "function": function}
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """`value` if it is a dict, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def dicts_in(value: object) -> list[dict[str, Any]]:
+    """The dicts in `value` if it is a list, else none."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

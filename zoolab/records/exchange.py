@@ -1,0 +1,188 @@
+"""What goes to a model and what comes back: `Request` and `Reply`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from zoolab.errors import Fault, InvalidInput, ModelError
+from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
+from zoolab.jsontext.values import any_json, as_text, is_strict
+from zoolab.records.messages import Message, Messages, text_of
+
+_set = object.__setattr__
+_NO_SETTINGS: Mapping[str, Any] = read_only({})
+#: Words of other systems, and what zoolab calls the same. They are refused, so that nothing is rewritten.
+SYNONYMS: Mapping[str, str] = {"any": "required", "remember": "always"}
+
+
+class _MessagesField:
+    """Keeps `Request.messages` as `Messages`, and gives it out as the list that it stands for."""
+
+    def __get__(self, request: Request | None, owner: type | None = None) -> list[Message]:
+        if request is None:
+            raise AttributeError("messages has no default")
+        return request.prefix.tolist()
+
+    def __set__(self, request: Request, messages: Iterable[Message] | Messages) -> None:
+        given = messages if isinstance(messages, Messages) else Messages(messages)
+        _set(request, "prefix", given)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent to the model: `messages` and `tools` in OpenAI's wire form.
+
+    `tool_choice` is "auto", "required", "none" or a tool's name (see `SYNONYMS`). `settings` are
+    further fields of the request's body, such as temperature.
+
+    >>> request = Request([{"role": "user", "content": "Hi"}])
+    >>> request.body(model="m")
+    {'model': 'm', 'messages': [{'role': 'user', 'content': 'Hi'}]}
+    """
+
+    messages: _MessagesField = _MessagesField()
+    tools: tuple[dict[str, Any], ...] = ()
+    tool_choice: str = "auto"
+    settings: Mapping[str, Any] = field(default_factory=lambda: _NO_SETTINGS)
+    #: The tools that a retriever left out of this request, best first.
+    withheld: tuple[Withheld, ...] = ()
+    #: The messages as a view that costs nothing; `messages` makes a list.
+    prefix: Messages = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if (choice := self.tool_choice) in SYNONYMS:
+            # A tool may have such a name; else the word would be sent as the name of a tool.
+            functions = [tool.get("function") for tool in self.tools if isinstance(tool, dict)]
+            if choice not in [each.get("name") for each in functions if isinstance(each, dict)]:
+                expected = "auto, required, none or a tool's name"
+                raise InvalidInput(f"tool_choice={choice!r}", expected=expected, advice=advice_on(choice))
+        for tool in self.tools:
+            if type(tool) is not ReadOnlyDict:
+                _set(self, "tools", tuple(map(read_only, self.tools)))
+                break
+        if type(self.settings) is not ReadOnlyDict:
+            _set(self, "settings", read_only(dict(self.settings)))
+
+    def body(self, **settings: Any) -> dict[str, Any]:
+        """The body of the HTTP request, with `settings` such as `model` and `temperature` added."""
+        body = {**settings, **self.settings, "messages": self.messages}
+        if self.tools:
+            choice = self.tool_choice
+            named = choice not in ("auto", "required", "none")
+            body["tools"] = list(self.tools)
+            body["tool_choice"] = {"type": "function", "function": {"name": choice}} if named else choice
+        return body
+
+
+def advice_on(word: str) -> str:
+    """What to say in place of a word of other systems; empty for any other word."""
+    return f'say "{SYNONYMS[word]}"' if word in SYNONYMS else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A tool that was not sent with a request, and why."""
+
+    name: str
+    rank: int
+    score: float
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model answered: one assistant message, as it came."""
+
+    message: Message
+    finish_reason: str | None = None
+    #: Tokens as the endpoint counted them: prompt_tokens, completion_tokens; None if it did not say.
+    usage: Mapping[str, Any] | None = None
+    model: str | None = None
+    #: The deltas of a streamed reply, in order; empty for a plain one.
+    pieces: tuple[dict[str, Any], ...] = ()
+    #: The whole response body, where there was one.
+    raw: dict[str, Any] | None = None
+    #: What was broken on purpose, on the way to the model and back.
+    faults: tuple[Fault, ...] = ()
+    #: What the model class sent, if that is more or something else than the request. With `messages` (`input`
+    #: in Responses, `contents` in Gemini) it is the whole body, in the form of the API that was asked;
+    #: without, the fields that were added to the request's own, such as model and seed.
+    sent: Mapping[str, Any] | None = None
+    #: The settings that were not sent, because the endpoint rejects them by name, and the endpoint's words.
+    left_out: Mapping[str, str] = field(default_factory=lambda: _NO_SETTINGS)
+
+    def body_sent(self, request: Request) -> dict[str, Any]:
+        """The body that was sent for a request, as far as the model class told."""
+        if self.sent_instead:
+            return dict(self.sent_instead)
+        return without({**(self.sent or {}), **request.body()}, self.left_out)
+
+    @property
+    def omissions(self) -> tuple[str, ...]:
+        """The settings that were not sent, and why, each in one line."""
+        because = "was not sent, because the endpoint rejects it"
+        return tuple(f"{name} {because}: {said}" for name, said in self.left_out.items())
+
+    @property
+    def sent_instead(self) -> Mapping[str, Any] | None:
+        """The body that was sent in place of the request; None if the request was sent."""
+        whole = self.sent is not None and not self.sent.keys().isdisjoint(("messages", "input", "contents"))
+        return self.sent if whole else None
+
+    def __post_init__(self) -> None:
+        """Endpoints send fields of any type; what is not JSON gets the form that `any_json` documents."""
+        try:
+            message = read_only(self.message)
+            _set(self, "message", message if is_strict(message) else read_only(any_json(message)))
+            for name, given in (("usage", self.usage), ("raw", self.raw), ("sent", self.sent)):
+                if given is not None:
+                    _set(self, name, read_only(dict(given) if isinstance(given, Mapping) else None))
+            if self.pieces or type(self.pieces) is not tuple:
+                _set(self, "pieces", read_only(_only(dict, self.pieces)))
+        except TooDeep as error:
+            raise ModelError(f"the model replied with {error.what}", expected=error.expected) from None
+        for name, word in (("finish_reason", self.finish_reason), ("model", self.model)):
+            if word is not None and type(word) is not str:
+                _set(self, name, as_text(word))
+        if self.faults or type(self.faults) is not tuple:
+            _set(self, "faults", _only(Fault, self.faults))
+        if type(self.left_out) is not ReadOnlyDict:
+            texts = {as_text(name): as_text(said) for name, said in self.left_out.items()}
+            _set(self, "left_out", read_only(texts))
+
+    @property
+    def text(self) -> str:
+        """The text of the message; empty where there is none."""
+        return text_of(self.message)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of calls in the text: it looks like one that is not read, or holds one more."""
+        from zoolab.textcalls import notes
+
+        return () if self.message.get("tool_calls") else notes(self.text)
+
+
+def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """A body without some of its settings.
+
+    >>> without({"seed": 1, "reasoning": {"effort": "low", "summary": "auto"}}, ["seed", "reasoning.effort"])
+    {'reasoning': {'summary': 'auto'}}
+    """
+    kept = dict(body)
+    for name in names:
+        outer, dot, inner = name.partition(".")
+        if not dot:
+            kept.pop(name, None)
+        elif isinstance(kept.get(outer), dict):
+            kept[outer] = without(kept[outer], [inner])
+    return kept
+
+
+def _only(kind: type, items: object) -> tuple[Any, ...]:
+    return tuple(item for item in items if isinstance(item, kind)) if isinstance(items, list | tuple) else ()
