@@ -180,7 +180,7 @@ def test_a_model_that_calls_in_text_is_told_in_the_system_prompt(calls: Any) -> 
 def test_an_endpoint_is_sent_the_response_format() -> None:
     with serving(completion(RIGHT)) as server:
         client = openai.OpenAI(api_key="none", base_url=server.url, max_retries=0)
-        assert run("?", [add], OpenAIModel("m", client), answer_schema=Sum).value["sum"] == 3
+        assert run("?", [add], OpenAIModel("m", client=client), answer_schema=Sum).value["sum"] == 3
     sent = server.bodies[0]["response_format"]["json_schema"]
     assert (sent["schema"]["required"], sent["strict"]) == (["sum", "note"], False)
     assert server.bodies[0]["tools"]

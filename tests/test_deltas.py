@@ -74,7 +74,7 @@ def test_deltas_of_an_endpoint_come_while_it_still_sends() -> None:
         client = openai.OpenAI(api_key="none", base_url=server.url, max_retries=0)
         # The connection ends without the end of the reply.
         with ends(), pytest.raises(ModelError):
-            run("Hi", [], OpenAIModel("m", client, stream=True), on_delta=hear)
+            run("Hi", [], OpenAIModel("m", client=client, stream=True), on_delta=hear)
     assert len(heard) == 2
 
 

@@ -46,6 +46,24 @@ def test_a_call_that_stayed_text_is_a_missing_call(answer):
     assert codes(told([answer])) == ["no_tool_call"]
 
 
+CALLED = '{"name": "check_status", "arguments": {"service": "nginx"}}'
+
+
+@pytest.mark.parametrize("replies", [[CALLED], [[("check_status", {"service": "nginx"})], CALLED]])
+def test_a_call_in_the_text_is_read_with_calls_auto(replies):
+    (found,) = told(replies).diagnose()
+    assert found.code == "no_tool_call"
+    assert 'calls="auto"' in found.advice
+    assert found.evidence[-1].startswith("the answer holds a call as text: ")
+    trace = run("Is nginx up?", GOOD, Scripted([*replies, "Up."]), calls="auto")
+    assert (trace.answer, codes(trace)) == ("Up.", [])
+
+
+@pytest.mark.parametrize("answer", ["It is up.", 'The body was {"name": "ada", "arguments": {}}.'])
+def test_an_answer_after_a_call_is_none(answer):
+    assert codes(told([[("check_status", {"service": "nginx"})], answer])) == []
+
+
 def test_a_tool_that_was_expected_and_not_called_is_a_missing_call():
     (found,) = told(["It is up."], expected_tool="check_status").diagnose()
     assert (found.code, found.evidence, found.steps) == ("no_tool_call", ("check_status was expected",), (2,))

@@ -20,7 +20,7 @@ CASES = [{"id": str(n), "prompt": f"Say {n}."} for n in range(6)]
 
 def ask(server, cases=CASES[:1], variants=None, **options):
     client = openai.OpenAI(base_url=server.url, api_key="none")
-    model = OpenAIModel("m", client)
+    model = OpenAIModel("m", client=client)
     return experiment(cases, variants, {"m": model}, progress=False, scorers=(), **options)
 
 
@@ -193,7 +193,7 @@ def test_a_real_model_may_be_made_by_a_function_and_is_made_once():
 
         def model():
             made.append(1)
-            return OpenAIModel("m", openai.OpenAI(base_url=server.url, api_key="none"))
+            return OpenAIModel("m", client=openai.OpenAI(base_url=server.url, api_key="none"))
 
         experiment(CASES, None, {"m": model}, progress=False, workers=1)
     assert len(made) == 1

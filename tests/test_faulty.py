@@ -355,7 +355,7 @@ def test_an_error_of_the_endpoint_reads_as_that_of_a_real_one(name):
 def test_a_timeout_reads_as_that_of_a_real_client_and_waits_for_nothing():
     with serving(Answer("late", delay=0.5)) as server:
         inner = OpenAIModel(
-            "test", openai.OpenAI(base_url=server.url, api_key="none", max_retries=0, timeout=0.1)
+            "test", client=openai.OpenAI(base_url=server.url, api_key="none", max_retries=0, timeout=0.1)
         )
         with pytest.raises(ModelError) as expected:
             inner(Request([{"role": "user", "content": "Hi"}]))

@@ -123,7 +123,7 @@ def test_a_stream_ends_with_done_alone_and_is_named_where_it_is_malformed(
     size = len(text.encode())
     cuts = sorted(data.draw(st.sets(st.integers(1, size - 1), max_size=4))) if data else []
     with serving(Answer(text, cuts=tuple(cuts))) as server:
-        model = OpenAIModel("m", openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0), True)
+        model = OpenAIModel("m", base_url=f"{server.url}/v1", api_key="x", max_retries=0, stream=True)
         if end == "done":
             reply = model(Request([{"role": "user", "content": "Hi"}]))
             assert (reply.finish_reason, reply.usage) == (None, None)

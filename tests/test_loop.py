@@ -147,6 +147,22 @@ def test_the_same_call_with_the_same_result_ends_a_walk():
     assert [result.loop_detected for result in results] == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("written", "repeats"),
+    [
+        (['{"a":1,"b":2}', '{"a": 1, "b": 2}', '{ "b" : 2,\n"a":1 }'], [1, 2, 3]),
+        (['{"a":1}', '{"a":2}', '{"a": 1}'], [1, 1, 2]),
+        (['{"a":1', '{"a": 1', '{"a":1'], [1, 1, 2]),
+        (["", "{}", " "], [1, 2, 3]),
+        (['{"a":1}', '{"a":"1"}', '{"a":true}'], [1, 1, 1]),
+        (['{"a":[1,2]}', '{"a":[2,1]}', '{"a":[ 1,2 ]}'], [1, 1, 2]),
+    ],
+)
+def test_the_arguments_of_repeated_calls_are_compared_as_json(written, repeats):
+    trace = run("Hi", TOOLS, Watched(*([("add", raw)] for raw in written), "Done."), limits=Limits(retries=9))
+    assert [step.record.repeats for step in trace.steps if step.kind == "result"] == repeats
+
+
 def test_polling_with_changing_results_is_no_loop():
     states = iter(["queued", "running", "running", "done"])
 

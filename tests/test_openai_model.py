@@ -34,7 +34,7 @@ PARAMS = {False: CompletionCreateParamsNonStreaming, True: CompletionCreateParam
 
 def model_at(url: str, stream: bool = False, key: str = KEY, **settings: Any) -> OpenAIModel:
     client = openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=5)
-    return OpenAIModel("test", client, stream, **settings)
+    return OpenAIModel("test", client=client, stream=stream, **settings)
 
 
 def in_pieces(message: dict[str, Any], finish: str) -> str:
@@ -290,7 +290,7 @@ def test_every_failure_is_one_clear_line_without_the_key(stream: bool, name: str
     with serving(answer) as server:
         client = openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0, timeout=0.3)
         with pytest.raises(ModelError, match=expected) as caught:
-            Trace.record(walk("Hi", TOOLS, OpenAIModel("m", client, stream)), into=trace)
+            Trace.record(walk("Hi", TOOLS, OpenAIModel("m", client=client, stream=stream)), into=trace)
     shown = "".join(traceback.format_exception(caught.value))
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 600
@@ -333,7 +333,7 @@ def test_the_client_waits_and_tries_again_as_it_always_does() -> None:
     again = Answer({"error": {"message": "slow down"}}, 429, headers={"retry-after-ms": "1"})
     with serving(again, again, completion("Hi")) as server:
         client = openai.OpenAI(base_url=server.url, api_key=KEY)
-        assert OpenAIModel("m", client)(HELLO).text == "Hi"
+        assert OpenAIModel("m", client=client)(HELLO).text == "Hi"
     assert len(server.asked) == 3
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import traceback
 from contextlib import contextmanager
@@ -412,14 +411,6 @@ def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, model: 
 def test_ollama_is_where_its_host_says(monkeypatch: pytest.MonkeyPatch, said: str, address: str) -> None:
     monkeypatch.setenv("OLLAMA_HOST", said)
     assert OllamaModel("m").base_url == address
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_all_are_made_alike(name: str) -> None:
-    wanted = "(model, *, base_url=None, api_key=None, client=None, stream=False, **settings)"
-    parameters = inspect.signature(PROVIDERS[name].model).parameters.values()
-    bare = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
-    assert str(inspect.Signature(bare)) == wanted
 
 
 def test_a_client_of_ones_own_is_used() -> None:

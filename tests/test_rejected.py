@@ -100,7 +100,7 @@ def refusing(*names: str, **more: Any) -> Iterator[Refusing]:
 
 def model_at(server: TestServer, stream: bool = False, **more: Any) -> OpenAIModel:
     client = openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0, timeout=5)
-    return OpenAIModel("gpt-5", client, stream, **more)
+    return OpenAIModel("gpt-5", client=client, stream=stream, **more)
 
 
 def texts(trace: Trace) -> dict[str, str]:
@@ -214,7 +214,16 @@ def test_what_is_no_setting_is_never_left_out(name: str) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer({"error": {"message": "Unknown parameter: 'temperature'.", "param": "temperature"}}, 400),
+        Answer({"error": {"message": "temperature must be at most 2", "param": "temperature"}}, 400),
+        Answer({"error": {"message": "This model is not supported with your temperature plan."}}, 400),
+        Answer({"error": {"message": "'messages.0': property 'temperature' is unsupported"}}, 400),
+        Answer(
+            {"detail": [{"loc": ["body", "messages", 0, "x"], "msg": "Extra inputs are not permitted"}]}, 422
+        ),
+        Answer(
+            {"error": {"message": "Unknown name \"x\" at 'tools[0].temperature': Cannot find field."}}, 400
+        ),
+        Answer({"error": {"message": "'tools' is not supported with 'temperature'"}}, 400),
         Answer({"error": {"message": "no", "param": "temperature", "code": "invalid_value"}}, 400),
         Answer({"error": {"message": WORDS.format("temperature")}}, 403),
         Answer({"error": {"message": ["temperature"], "param": 3, "code": []}}, 400),
@@ -224,10 +233,30 @@ def test_what_is_no_setting_is_never_left_out(name: str) -> None:
 )
 def test_another_error_is_an_error_at_once(answer: Answer) -> None:
     server = TestServer([answer])
-    with pytest.raises(ModelError, match="answered 40"):
+    with pytest.raises(ModelError, match="answered 4"):
         model_at(server)(HELLO)
     assert len(server.bodies) == 1
     server.close()
+
+
+SENT: dict[str, Any] = {
+    "model": "m",
+    "messages": [],
+    "temperature": 0,
+    "max_tokens": 9,
+    "max_completion_tokens": 9,
+    "top_p": 1,
+    "stop": ["x"],
+    "store": False,
+    "user": "ada",
+    "n": 1,
+    "reasoning_effort": "low",
+    "presence_penalty": 0,
+    "parallel_tool_calls": True,
+    "output_config": {"format": {}},
+    "generationConfig": {"topK": 4, "responseMimeType": "x"},
+}
+EXTRA = "Extra inputs are not permitted"
 
 
 @pytest.mark.parametrize(
@@ -235,15 +264,145 @@ def test_another_error_is_an_error_at_once(answer: Answer) -> None:
     [
         (WORDS.format("temperature"), "temperature", False),
         ("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'x'", "max_tokens", True),
+        ("Unknown parameter: 'store'.", "store", True),
+        ("Unrecognized request argument supplied: top_p", "top_p", True),
+        ("Unrecognized request argument supplied: user", "user", True),
         ("`temperature` is deprecated for this model.", "temperature", True),
         ("temperature is deprecated for this model.", "temperature", True),
-        ('{"message":"`top_p` is not supported by this model."}', "top_p", True),
-        ("output_config.format: Extra inputs are not permitted", "output_config.format", True),
+        ("`top_p` is not supported by this model.", "top_p", True),
+        (f"output_config.format: {EXTRA}", "output_config.format", True),
+        (f"temperature: {EXTRA}", "temperature", True),
+        ("property 'store' is unsupported, did you mean 'stop'?", "store", True),
+        ("Argument not supported on this model: presencePenalty", "presence_penalty", True),
+        ("Argument not supported on this model: stop", "stop", True),
+        ("Model grok-4 does not support parameter reasoningEffort.", "reasoning_effort", True),
+        ("deepseek-reasoner does not support the parameter `temperature`", "temperature", True),
+        ("This model doesn't support temperature", "temperature", True),
+        ("Unknown name \"topK\" at 'generation_config': Cannot find field.", "generationConfig.topK", True),
+        (
+            'Invalid JSON payload received. Unknown name "top_k": Cannot find field.',
+            "generationConfig.topK",
+            True,
+        ),
+        ("`max_tokens` and `max_completion_tokens` are mutually exclusive", "max_tokens", True),
+        ("'n' is not supported", "n", True),
     ],
 )
 def test_the_words_name_the_setting_if_no_code_does(said: str, name: str, whatever: bool) -> None:
-    for answer in ({"error": {"message": said}}, {"message": said}, said):
-        assert rejection_of(400, answer) == (name, said, whatever)
+    upstream = json.dumps({"error": {"message": said}})
+    plain = [{"error": {"message": said}}, {"message": said}, {"error": said}, [{"error": {"message": said}}]]
+    for answer in (*plain, said, {"error": {"message": upstream}}, {"detail": said}):
+        found = rejection_of(400, answer, SENT)
+        assert found is not None, answer
+        assert (found.name, found.said, found.whatever) == (name, said, whatever)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"detail": [{"type": "extra_forbidden", "loc": ["body", "store"], "msg": EXTRA, "input": "top_p"}]},
+        {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "store"], "msg": EXTRA}]}},
+        {"message": json.dumps({"detail": [{"loc": ["body", "store"], "msg": EXTRA}]})},
+        {"object": "Error", "message": [{"type": "extra_forbidden", "loc": ["body", "store"], "msg": EXTRA}]},
+        {"message": f"[{{'type': 'extra_forbidden', 'loc': ('body', 'store'), 'msg': '{EXTRA}'}}]"},
+        {"error": {"message": "Unknown parameter.", "param": "store", "code": None}},
+        {"error": {"code": 400, "details": [{"fieldViolations": [{"description": 'Unknown name "store"'}]}]}},
+    ],
+)
+def test_the_place_of_the_setting_may_stand_beside_the_words(answer: Any) -> None:
+    found = rejection_of(422, answer, SENT)
+    assert found is not None
+    assert (found.name, found.whatever) == ("store", True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "'messages.1' : for 'role:user' this is needed[('messages.1' : property 'user' is unsupported)]",
+        "tools.0.custom.store: Extra inputs are not permitted",
+        "Unknown name \"store\" at 'tools[0].function_declarations[0].parameters': Cannot find field.",
+        "messages[0].user: Extra inputs are not permitted",
+        "This user is not supported in your country",
+        "You must not store this; stop at once. The model does not support it",
+        "max_tokens is too large: 99999. This model supports at most 4096 completion tokens",
+        "top_p must be between 0 and 1",
+        "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+        "'model' gpt-x is not supported with user",
+        "Function calling is not supported by this model",
+    ],
+)
+def test_what_speaks_of_something_else_rejects_no_setting(said: str) -> None:
+    assert rejection_of(400, {"error": {"message": said}}, SENT) is None
+    assert rejection_of(500, {"error": {"message": WORDS.format("temperature")}}, SENT) is None
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(max_size=9) | st.sampled_from(["loc", "msg", EXTRA, "store", "{", "["]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["error", "message", "detail", "loc", "msg"]), inner, max_size=3
+            )
+        ),
+        max_leaves=9,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_any_answer_is_read(answer: Any) -> None:
+    found = rejection_of(400, answer, SENT)
+    assert found is None or found.name not in ("model", "messages")
+
+
+BESIDE = (
+    "json mode cannot be combined with tool/function calling",
+    "'response_format` json_object cannot be combined with tool/function calling",
+    '"tools" is incompatible with "response_format"',
+    "response_format is not supported together with tools",
+)
+
+
+@pytest.mark.parametrize("said", BESIDE)
+def test_a_schema_of_the_answer_beside_tools_is_left_out_only_there(said: str) -> None:
+    class Groq(TestServer):
+        def next_answer(self, asked: Asked) -> Answer:
+            self.asked.append(asked)
+            if "response_format" in asked.body and "tools" in asked.body:
+                return Answer({"error": {"message": said, "type": "invalid_request_error"}}, 400)
+            return Answer(completion({"role": "assistant", "content": '{"sum": 100}'}))
+
+    server = Groq([])
+    model = model_at(server)
+    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+    trace = run("What is 42 + 58?", TOOLS, model, answer_schema=schema)
+    assert trace.value == {"sum": 100}
+    reply = trace.turns[0].reply
+    assert reply is not None
+    assert reply.left_out == {"response_format": said}
+    assert run("What is 42 + 58?", (), model, answer_schema=schema).value == {"sum": 100}
+    assert ["response_format" in body for body in server.bodies] == [True, False, True]
+    server.close()
+
+
+def test_a_choice_about_parallel_calls_goes_only_with_tools() -> None:
+    with refusing("never") as server:
+        model = model_at(server, parallel_tool_calls=False)
+        model(HELLO)
+        model(Request(HELLO.prefix, settings={"parallel_tool_calls": True}))
+        model(Request(HELLO.prefix, tuple(TOOLS.schemas())))
+        assert [body.get("parallel_tool_calls") for body in server.bodies] == [None, None, False]
+
+
+def test_what_the_model_wrote_and_the_endpoint_could_not_read_is_shown() -> None:
+    wrote = f"<function=add>{ESCAPE}[2J" + '{"a": 1}' + KEY + "x" * 9_000
+    error = {"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": wrote}
+    server = TestServer([Answer({"error": error}, 400)])
+    with pytest.raises(ModelError, match="the model wrote: <function=add>") as caught:
+        model_at(server)(HELLO)
+    assert len(str(caught.value)) < 1_000
+    assert KEY not in str(caught.value)
+    assert ESCAPE not in str(caught.value)
+    server.close()
 
 
 def rejected(name: str) -> SettingRejected:

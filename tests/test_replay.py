@@ -36,7 +36,7 @@ def recorded(path: Path, *replies: Any, request: Request = HELLO) -> Replay:
 
 
 def live_at(url: str, key: str = KEY) -> OpenAIModel:
-    return OpenAIModel("test", openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=5))
+    return OpenAIModel("test", client=openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=5))
 
 
 def shuffled(value: Any) -> Any:

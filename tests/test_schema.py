@@ -7,12 +7,16 @@ from counting import ends
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator, validators
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
 
 from zoolab.errors import InvalidSchema, Problem
+from zoolab.runs.imported import tools_offered
 from zoolab.schema.checker import (
     MAX_PROBLEMS,
     MAX_SCHEMA_DEPTH,
     SchemaChecker,
+    check_schema,
     check_schema_bounds,
     plain_test,
     schema_words,
@@ -101,8 +105,97 @@ def test_a_schema_that_refers_to_itself_ends_with_a_problem(schema):
     assert [p.code for p in problems(schema, {})] == ["invalid_schema"]
 
 
-def test_a_reference_to_nothing_is_a_problem():
-    assert [p.code for p in problems({"$ref": "#/$defs/none"}, {})] == ["invalid_schema"]
+NOWHERE = [
+    of(a={"$ref": "#/$defs/none"}),
+    of(a={"$dynamicRef": "#none"}),
+    of(a={"$ref": "#none"}, b={"$anchor": "other"}),
+    of(a={"$ref": "#/properties/b/type"}, b={"type": "string"}),
+    of(a={"$ref": "#/prefixItems/2"}) | {"prefixItems": [{}, {}]},
+    of(a={"$ref": "#/prefixItems/-1"}) | {"prefixItems": [{}, {}]},
+    of(a={"$ref": "n.json#/$defs/m"}) | {"$defs": {"n": {"$id": "n.json"}, "m": {}}},
+    of(a={"$ref": "#n"}) | {"$defs": {"m": {"$id": "m.json", "$anchor": "n"}}},
+    of(default={"$ref": "#/$defs/none"}),
+    of(properties={"enum": [1], "items": {"$ref": "#/$defs/none"}}),
+    of(a={}) | {"$defs": {"unused": {"items": {"$ref": "#/$defs/none"}}}},
+    of(a={"$ref": "#/$defs/n"}) | {"definitions": {"n": {}}},
+    {"$ref": "#/$defs/none"},
+    {"$schema": "http://json-schema.org/draft-07/schema#", **of(a={"$ref": "#n"}, n={"$anchor": "n"})},
+]
+
+
+@pytest.mark.parametrize("schema", NOWHERE)
+def test_a_reference_to_nowhere_is_refused_at_definition(schema):
+    for make in (Tool, Tool.from_schema):
+        with pytest.raises(InvalidSchema, match=r"refers to .*, which it does not contain"):
+            make("f", "F.", schema, lambda **given: given)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        of(a={"$ref": "#"}),
+        of(a={"$ref": "#/$defs/a~1b~0c%20d"}) | {"$defs": {"a/b~c d": {}}},
+        of(a={"$ref": "#/prefixItems/1"}) | {"prefixItems": [{}, True]},
+        of(a={"$dynamicRef": "#n"}) | {"$defs": {"n": {"$dynamicAnchor": "n"}}},
+        of(a={"$ref": "n.json#/$defs/m"}) | {"$defs": {"n": {"$id": "n.json", "$defs": {"m": {}}}}},
+        of(a={"$ref": "#/$defs/n"}) | {"$defs": {"n": {"$id": "n.json", "items": {"$ref": "#"}}}},
+        of(a={"$ref": "#/components/schemas/n"}) | {"components": {"schemas": {"n": {}}}},
+        of(**{"$ref": {"type": "string"}, "a": {"examples": [{"$ref": "#/$defs/none"}]}}),
+        {"$schema": "http://json-schema.org/draft-07/schema#", **of(a={"$ref": "#n"}, n={"$id": "#n"})},
+    ],
+)
+def test_a_reference_to_a_part_of_the_schema_is_accepted(schema):
+    assert problems(schema, {"a": {}}) == ()
+    assert Tool("f", "F.", schema).parameters == schema
+
+
+def test_a_reference_to_nowhere_of_another_program_is_the_problem_of_its_calls():
+    tools = tools_offered([{"type": "function", "function": {"name": "f", "parameters": NOWHERE[0]}}])
+    assert [p.code for p in tools["f"].checker.problems({"a": 1})] == ["invalid_schema"]
+
+
+FRAGMENTS = ["", "#", "#/", "#/$defs", "#/$defs/n", "#/$defs/m", "#/$defs/n/items", "#n", "#m", "#/allOf/0"]
+PARTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "$anchor": st.sampled_from("nm"),
+        "$id": st.sampled_from(["n.json", "#n"]),
+        "items": st.just({}),
+    },
+)
+
+
+@given(
+    draft=st.sampled_from(["draft-07", "2019-09", "2020-12"]),
+    parts=st.dictionaries(st.sampled_from(["n", "m"]), PARTS, max_size=2),
+    base=st.sampled_from(["", "", "n.json"]),
+    fragment=st.sampled_from(FRAGMENTS),
+)
+def test_a_reference_leads_where_referencing_says(draft, parts, base, fragment):
+    schema = {
+        "$schema": URIS[draft],
+        "$defs": parts,
+        "definitions": parts,
+        "allOf": [{"$ref": base + fragment}],
+    }
+    ids = [part.get("$id") for part in parts.values()]
+    if len(ids) != len(set(ids)) or (draft != "draft-07" and "#n" in ids) or (base and base not in ids):
+        return
+    if draft == "draft-07":
+        del schema["$defs"]
+        schema["allOf"][0]["$ref"] = (base + fragment).replace("$defs", "definitions")
+    else:
+        del schema["definitions"]
+    resolver = Registry().resolver_with_root(Resource.from_contents(schema))
+    try:
+        found = resolver.lookup(schema["allOf"][0]["$ref"]).contents
+    except Unresolvable:
+        found = None
+    if isinstance(found, dict | bool):
+        check_schema(schema)
+    else:
+        with pytest.raises(InvalidSchema):
+            check_schema(schema)
 
 
 @pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])

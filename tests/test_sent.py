@@ -64,7 +64,7 @@ def test_nothing_but_other_messages_is_no_empty_block() -> None:
 def test_the_settings_that_a_model_class_adds_are_shown() -> None:
     with serving(completion({"role": "assistant", "content": "Hello"})) as server:
         client = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0)
-        trace = run("Hi", TOOLS, OpenAIModel("tiny", client, seed=5))
+        trace = run("Hi", TOOLS, OpenAIModel("tiny", client=client, seed=5))
     reply, request = trace.steps[2].reply, trace.steps[1].record
     assert isinstance(request, Request)
     assert reply is not None

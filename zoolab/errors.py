@@ -265,6 +265,8 @@ class SettingRejected(ModelError):
 
     #: The name of the setting and the endpoint's words; whether it is rejected whatever its value is.
     setting, said, whatever = "", "", True
+    #: Whether it is rejected only because tools stand beside it.
+    beside_tools = False
 
 
 class InvalidTrace(ZoolabError):

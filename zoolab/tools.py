@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import CoroutineType
+from types import CoroutineType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard
 
 from zoolab.errors import (
@@ -154,10 +154,13 @@ class Tool(Generic[P, R_co]):
             )
         if self.risk not in ("safe", "medium", "high"):
             raise InvalidToolSignature(f"{named} has risk {self.risk!r}", expected="safe, medium or high")
-        from zoolab.schema.checker import check_schema_bounds
-
-        check_schema_bounds(self.parameters)
+        self._check_schema()
         object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    def _check_schema(self) -> None:
+        from zoolab.schema.checker import check_schema
+
+        check_schema(self.parameters)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if self.function is None:
@@ -263,6 +266,42 @@ class Tool(Generic[P, R_co]):
         ['query']
         """
         return ToolBuilder(name, description)
+
+
+@dataclass(frozen=True, eq=False)
+class MethodTool(Tool[P, R_co]):
+    """The tool of a method, as its class has it; the same attribute of an object is the tool to call.
+
+    >>> class Api: pass
+    >>> Api.look = MethodTool("look", "Look.", {"type": "object"}, lambda self: type(self).__name__)
+    >>> Api().look.invoke({})
+    'Api'
+    """
+
+    #: Whether the method belongs to the class and not to an object.
+    of_class: bool = False
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Tool:
+        holder = owner if self.of_class and not isinstance(instance, type) else instance
+        if holder is None or self.function is None:
+            return self
+        # Compiled once for the class; each object has a tool of its own around them.
+        shared = {"checker": self.checker, "sent": self.sent}
+        made: Tool = Tool.__new__(Tool)
+        vars(made).update({**vars(self), **shared, "function": MethodType(self.function, holder)})
+        return made
+
+
+class ForeignTool(Tool[P, R_co]):
+    """A tool as a file or another program describes it.
+
+    Its schema may refer to what it does not contain; the verdict on its calls is then `invalid_schema`.
+    """
+
+    def _check_schema(self) -> None:
+        from zoolab.schema.checker import check_schema_bounds
+
+        check_schema_bounds(self.parameters)
 
 
 class ToolBuilder:
@@ -411,6 +450,12 @@ class ToolRegistry:
             tool = from_callable_tool(tool)
         if not isinstance(tool, Tool):
             raise InvalidInput(f"{excerpt(tool)} is not a tool", advice="make it one with zoolab.tool(...)")
+        if isinstance(tool, MethodTool):
+            raise InvalidToolSignature(
+                f"{tool.name!r} is the method of a class, without its object",
+                expected="the method of an object",
+                advice=f"make an object and give obj.{tool.name}, or tool(obj.method)",
+            )
         if tool.name in self._tools:
             raise InvalidInput(f"two tools are named {tool.name!r}", advice="give one of them another name")
         self._tools[tool.name] = tool

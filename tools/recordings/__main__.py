@@ -51,11 +51,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _model_of(name: str, of: RecordingPlan) -> Model:
-    return (
-        OpenAIModel(None, None, False, **of.settings)
-        if name == "endpoint"
-        else LocalModel(name, **of.settings)
-    )
+    return OpenAIModel(settings=of.settings) if name == "endpoint" else LocalModel(name, **of.settings)
 
 
 def _say(line: str) -> None:

@@ -77,7 +77,7 @@ def api(name: str) -> Api:
         InvalidInput: There is no such API.
 
     >>> api("anthropic").to_body(Request([{"role": "user", "content": "Hi"}]), "claude")
-    {'max_tokens': 1024, 'model': 'claude', 'messages': [{'role': 'user', 'content': 'Hi'}]}
+    {'max_tokens': 8192, 'model': 'claude', 'messages': [{'role': 'user', 'content': 'Hi'}]}
     """
     try:
         return APIS[name]

@@ -10,7 +10,7 @@ What differs from OpenAI's form, and is made plain on the way:
     an empty message   left out: the API takes no empty text
     an id              every call needs one
     a schema           every tool needs one
-    max_tokens         required; 1024 unless given
+    max_tokens         required; 8192 unless given: 1024 cut calls, and every model on offer takes so many
     an answer's schema is in `output_config.format`, without limits such as `maximum`; not sent if it uses
                        what the API does not take, such as objects with free keys
 
@@ -52,7 +52,8 @@ from zoolab.records.outgoing import RAW
 from zoolab.schema.parts import NO_PARAMETERS, subschemas
 from zoolab.tokens import Tokens
 
-MAX_TOKENS = 1024
+#: The API needs a number. A reply of 1,024 tokens cut calls; all models that are on offer take 8,192.
+MAX_TOKENS = 8_192
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 _KEYWORDS = read_table("zoolab.schema", "keywords.toml")
 #: Where a message keeps its thinking.
@@ -86,6 +87,25 @@ class Anthropic(Api):
         "max_tokens": "max_tokens",
         "max_completion_tokens": "max_tokens",
     }
+    own = frozenset(
+        (
+            "cache_control",
+            "container",
+            "context_management",
+            "diagnostics",
+            "inference_geo",
+            "mcp_servers",
+            "output_config",
+            "output_format",
+            "parallel_tool_calls",
+            "speed",
+            "stop_sequences",
+            "thinking",
+            "top_k",
+            "user_profile_id",
+            "workspace_id",
+        )
+    )
 
     _manner = Manner(of_message=lambda message: _thinking_kept(message))
     _system = "system"

@@ -26,10 +26,14 @@ from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
+from zoolab.records.outgoing import outgoing, sendable
 from zoolab.tokens import Tokens
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _LONGEST_EXCERPT = 4_000
+
+
+_SETTINGS = read_table("zoolab.apis", "settings.toml")
 
 
 class ChatCompletions(Api):
@@ -58,7 +62,8 @@ class ChatCompletions(Api):
         **dict.fromkeys(("sensitive", "safety", "SAFETY", "refusal", "RECITATION"), "content_filter"),
         **dict.fromkeys(("abort", "network_error", "malformed_function_call", "failed", "OTHER"), "error"),
     }
-    settings = frozenset(read_table("zoolab.apis", "settings.toml")["chat"])
+    settings = frozenset(_SETTINGS["chat"])
+    own = frozenset((*_SETTINGS["widespread"], *_SETTINGS["compatible"]))
 
     _pairs_results = False
     _tool_types = ("function", "custom")
@@ -163,8 +168,15 @@ class ChatCompletions(Api):
         others = {key: message[key] for key in message if key not in ("role", "content", "tool_calls")}
         return {"role": "assistant", "content": content, **others, **({"tool_calls": calls} if calls else {})}
 
-    def _messages(self, request: Request, notes: Notes) -> Any:  # noqa: ARG002
-        return request.prefix
+    def _messages(self, request: Request, notes: Notes) -> Any:
+        """The messages as they are sent: `zoolab.records.outgoing` says what that changes."""
+        for index, message in enumerate(request.prefix):
+            made, lines = sendable(index, message)
+            for line in lines:
+                notes.add(
+                    "message_dropped" if made is None else "arguments_wrapped", ("messages", index), line
+                )
+        return outgoing(request.prefix)[0]
 
     def _turns(self, messages: list[Message]) -> list[Message]:
         return messages

@@ -98,6 +98,42 @@ class Gemini(Api):
         "max_tokens": "maxOutputTokens",
         "max_completion_tokens": "maxOutputTokens",
     }
+    own = frozenset(
+        (
+            "cachedContent",
+            "generationConfig",
+            "labels",
+            "safetySettings",
+            "serviceTier",
+        )
+    )
+    nested = frozenset(
+        (
+            "audioTimestamp",
+            "candidateCount",
+            "enableAffectiveDialog",
+            "enableEnhancedCivicAnswers",
+            "frequencyPenalty",
+            "imageConfig",
+            "logprobs",
+            "maxOutputTokens",
+            "mediaResolution",
+            "modelConfig",
+            "modelSelectionConfig",
+            "presencePenalty",
+            "responseJsonSchema",
+            "responseLogprobs",
+            "responseMimeType",
+            "responseModalities",
+            "responseSchema",
+            "routingConfig",
+            "speechConfig",
+            "stopSequences",
+            "thinkingConfig",
+            "topK",
+            "topP",
+        )
+    )
 
     _manner = Manner(
         result=lambda text: _result_and_back(text),

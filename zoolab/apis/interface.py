@@ -23,7 +23,7 @@ from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import MAX_LEVELS, TooDeep
-from zoolab.records.exchange import Reply, Request
+from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
 from zoolab.tokens import Tokens
 
@@ -41,6 +41,7 @@ ENDS = ("stop", "tool_calls", "length", "content_filter", "error", "incomplete")
 ERROR_KINDS = {400: "invalid_request", 401: "authentication", 404: "not_found", 429: "rate_limit"}
 #: The settings of Chat Completions, and the fields of a body that are the request itself.
 _SETTINGS = read_table("zoolab.apis", "settings.toml")
+_REQUEST = frozenset(_SETTINGS["request"])
 
 
 class Api(ABC):
@@ -76,6 +77,9 @@ class Api(ABC):
     settings: ClassVar[frozenset[str]] = frozenset()
     #: Those that it calls by another name or keeps under `_nest`; the first of two names is the way back.
     renamed: ClassVar[Mapping[str, str]] = {}
+    #: Its own settings that a model takes by name, and those of them that stand under `_nest`.
+    own: ClassVar[frozenset[str]] = frozenset()
+    nested: ClassVar[frozenset[str]] = frozenset()
 
     _manner: ClassVar[Manner] = Manner()
     #: The fields of the body for the system message, the conversation, and the choice of a tool; "" if the
@@ -381,6 +385,23 @@ class Api(ABC):
         """Note what of a tool's schema the API may not heed."""
 
     # Settings
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The settings that a model of this API takes by name."""
+        return (
+            frozenset({*self.settings, *self.renamed, *self.own, *self.nested, "response_format"}) - _REQUEST
+        )
+
+    def placed(self, settings: Mapping[str, Any]) -> Fields:
+        """The settings of a model, with those that stand under another field moved there."""
+        moved = {name: value for name, value in settings.items() if name in self.nested}
+        if not moved:
+            return dict(settings)
+        holder = settings.get(self._nest, {})
+        if not isinstance(holder, Mapping):
+            raise InvalidInput(f"{self._nest} is {excerpt(holder)}", expected="an object")
+        return {**without(settings, moved), self._nest: {**moved, **holder}}
 
     @property
     def _names_back(self) -> dict[str, str]:

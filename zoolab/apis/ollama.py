@@ -71,6 +71,41 @@ class Ollama(Api):
         "max_tokens": "num_predict",
         "max_completion_tokens": "num_predict",
     }
+    own = frozenset(
+        (
+            "format",
+            "keep_alive",
+            "options",
+            "shift",
+            "think",
+            "truncate",
+        )
+    )
+    nested = frozenset(
+        (
+            "draft_num_predict",
+            "main_gpu",
+            "min_p",
+            "mirostat",
+            "mirostat_eta",
+            "mirostat_tau",
+            "num_batch",
+            "num_ctx",
+            "num_gpu",
+            "num_keep",
+            "num_predict",
+            "num_thread",
+            "numa",
+            "penalize_newline",
+            "repeat_last_n",
+            "repeat_penalty",
+            "tfs_z",
+            "typical_p",
+            "use_mlock",
+            "use_mmap",
+            "vocab_only",
+        )
+    )
 
     _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
     _choice = ""

@@ -73,13 +73,30 @@ class Responses(Api):
         {
             *("metadata", "model", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention"),
             *("safety_identifier", "service_tier", "store", "stream", "temperature", "top_logprobs"),
-            *("top_p", "user"),
+            *("top_p", "user", "moderation", "prompt_cache_options"),
         }
     )
     renamed: ClassVar[dict[str, str]] = {
         "max_completion_tokens": "max_output_tokens",
         "max_tokens": "max_output_tokens",
     }
+    own = frozenset(
+        (
+            "access_programs",
+            "background",
+            "background_options",
+            "context_management",
+            "conversation",
+            "image",
+            "include",
+            "max_output_tokens",
+            "max_tool_calls",
+            "reasoning",
+            "reasoning_effort",
+            "text",
+            "truncation",
+        )
+    )
 
     _manner = Manner(
         arguments=as_text_of_object,

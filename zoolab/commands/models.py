@@ -14,7 +14,7 @@ from zoolab.jsontext import encode, excerpt, visible
 from zoolab.loop.about import about
 from zoolab.models import weights
 from zoolab.models.local import LocalModel
-from zoolab.models.openai import OpenAIModel, make_client
+from zoolab.models.openai import OpenAIModel
 from zoolab.models.providers import PROVIDERS
 from zoolab.models.replay import Replay
 from zoolab.records import Model
@@ -39,10 +39,9 @@ def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> M
     if options.local is not None:
         return LocalModel(options.local or None, stream=stream)
     if options.provider:
-        name = options.model or os.environ.get("ZOOLAB_MODEL") or ""
-        return PROVIDERS[options.provider](name, base_url=options.base_url, stream=stream)
+        return PROVIDERS[options.provider](options.model, base_url=options.base_url, stream=stream)
     if is_live(options):
-        return OpenAIModel(options.model, make_client(options.base_url), stream)
+        return OpenAIModel(options.model, base_url=options.base_url, stream=stream)
     return Replay(recording or default, stream=stream)
 
 

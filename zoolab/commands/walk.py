@@ -74,13 +74,16 @@ def _walk(options: argparse.Namespace) -> int:
         # What a tool prints must not mix with the steps: standard output is the walk's.
         with redirect_stdout(sys.stderr):
             on_delta = type_out if live else None
-            steps = walk(options.prompt, tools, model, system=system, policy=permissions, on_delta=on_delta)
-            drive(trace, steps, answer)
+            given = {"system": system, "policy": permissions, "on_delta": on_delta, "calls": options.calls}
+            drive(trace, walk(options.prompt, tools, model, **given), answer)
     except ReplayMiss as miss:
         advice = "see zoolab walk --list, or ask a model with --local or --live"
         raise ReplayMiss(miss.what, advice=advice) from miss
     finally:
         _keep(trace, options)
+    for found in trace.diagnose():
+        if found.code == "no_tool_call":
+            print(visible(f"zoolab: {found.what}: {found.evidence[-1]}; {found.advice}"), file=sys.stderr)
     _tell_error(trace)
     return 1 if trace.error is not None else 0
 

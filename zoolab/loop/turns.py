@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.readonly import read_only
 from zoolab.loop.about import about, listening, tell_delta
 from zoolab.loop.budget import Budget
@@ -82,7 +82,7 @@ class Turns:
         self.reply = Reply({"role": "assistant", "content": None})
         #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
         self.failures: dict[str | None, int] = {}
-        #: The last result of each call, by its name and its arguments.
+        #: The last result of each call, by its name and its arguments as canonical JSON.
         self.results: defaultdict[str, dict[str, Result]] = defaultdict(dict)
         #: The slots of this turn whose calls ran.
         self.ran: frozenset[int] = frozenset()
@@ -400,12 +400,13 @@ class Turns:
         """The tool message of a call, with how often in a row this call has had this result."""
         result = self.made.pop(slot, None) or self._make(call, outcome)
         results = self.results[call.name]
-        before = results.get(call.arguments)
+        asked = canonical(json_or(call.arguments, call.arguments.strip() or "{}"))
+        before = results.get(asked)
         if before is not None and _without_measures(before) == _without_measures(result):
             result = replace(result, repeats=before.repeats + 1)
             if self.limits.repeats is not None and result.repeats >= self.limits.repeats:
                 self.looping = result
-        results[call.arguments] = result
+        results[asked] = result
         return result
 
     def _replace_last(self, message: Message) -> None:

@@ -201,7 +201,9 @@ class LocalModel:
             from zoolab.models.openai import OpenAIModel
 
             engine = self._engines(name)
-            self._models[name] = OpenAIModel(engine.model, engine.client(), self._stream, **self.settings)
+            self._models[name] = OpenAIModel(
+                engine.model, client=engine.client(), stream=self._stream, settings=self.settings
+            )
         return self._models[name]
 
 

@@ -2,14 +2,6 @@
 
 The client's `create` walks all messages again in each request, which makes a long conversation
 quadratic; its public `post` sends the body as it is.
-
-A setting that an endpoint rejects by name is left out, and the reply says so. OpenAI names it beside a code,
-and other providers only in the message:
-
-    {"error": {"message": "Unsupported value: 'temperature' does not support 0 with this model. ...",
-               "type": "invalid_request_error", "param": "temperature", "code": "unsupported_value"}}
-    {"type": "error", "error": {"type": "invalid_request_error",
-                                "message": "`temperature` is deprecated for this model."}}
 """
 
 from __future__ import annotations
@@ -17,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
@@ -25,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.apis import APIS
 from zoolab.apis.events import DONE
-from zoolab.errors import ModelError, SettingRejected
-from zoolab.files import read_table
-from zoolab.jsontext import encode, excerpt, one_line
+from zoolab.errors import InvalidInput, ModelError, SettingRejected
+from zoolab.jsontext import excerpt, one_line
 from zoolab.models.assembly import assemble
+from zoolab.models.endpoint import ApiModel, Connection
+from zoolab.models.rejected import Body, left_out_of, rejection_of, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import HIDDEN, scrub
@@ -39,11 +32,11 @@ if TYPE_CHECKING:
 
 _API = APIS["openai"]
 NOT_JSON = (ValueError, RecursionError)
-Body = dict[str, Any]
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 _LOOPBACK = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/|\Z)")
 _SHORTEST_KEY = 6
 _LONGEST_LINE = 400
+_HTTP_CLIENT = "for a client of httpx, give openai.OpenAI(http_client=...)"
 _ADDRESS_ADVICE = "check that the address is right; most end in /v1"
 _STATUS_ADVICE = {
     401: "check the API key",
@@ -53,49 +46,44 @@ _STATUS_ADVICE = {
 }
 
 
-class OpenAIModel:
+class OpenAIModel(ApiModel):
     """A model behind an OpenAI-compatible endpoint.
 
-    Args:
-        model: Its name; by default what `ZOOLAB_MODEL` says.
-        client: An `openai.OpenAI`; by default one made from `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
-        stream: Whether the reply is streamed; its deltas are then in `Reply.pieces`.
-        settings: Further fields of each request; `temperature` is 0 unless given.
-
-    A setting that the endpoint rejects by name is left out from then on, as `Reply.left_out` says.
-
-    Raises:
-        ModelError: No model is named, no key is there, or the endpoint does not answer as it should.
+    The arguments are those of every model of an API (see `ApiModel`); `client` is an `openai.OpenAI`, by
+    default one made from `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
     """
 
-    made = "recorded"
+    api = _API
+    _client_made_by = "openai.OpenAI(...)"
 
-    def __init__(
-        self,
-        model: str | None = None,
-        client: openai.OpenAI | None = None,
-        stream: bool = False,
-        **settings: Any,
-    ) -> None:
-        self.model = model or os.environ.get("ZOOLAB_MODEL") or ""
-        if not self.model:
-            raise ModelError("no model is named", advice="give model=, or set ZOOLAB_MODEL")
-        self.client = client or make_client()
-        self.stream = stream
-        self.settings = {"temperature": 0, **settings}
-        self._rejections: Rejections = {}
-
-    def __repr__(self) -> str:
-        return f"<OpenAIModel {self.model}>"
+    def _connect(self, to: Connection) -> None:
+        options = {"base_url": to.base_url, "api_key": to.api_key, "timeout": to.timeout}
+        given = {name: value for name, value in options.items() if value is not None}
+        if to.max_retries is not None:
+            given["max_retries"] = to.max_retries
+        if to.headers:
+            given["default_headers"] = dict(to.headers)
+        if to.client is None:
+            self.client: openai.OpenAI = make_client(**given)
+        elif hasattr(to.client, "chat"):
+            self.client = to.client.with_options(**given) if given else to.client
+        else:
+            made = type(to.client).__name__
+            raise InvalidInput(f"client is {made}", expected="an openai.OpenAI", advice=_HTTP_CLIENT)
+        self._secrets = (self.client.api_key, *secret_parts(to.headers))
 
     def __call__(self, request: Request) -> Reply:
-        reply = self.ask(request.body(model=self.model, **self.settings))
+        reply = self.ask(self._whole(request))
         return replace(reply, changed=request.changes) if request.changes else reply
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
-        body = request.body(model=self.model, **self.settings)
+        body = self._whole(request)
         return without(body, left_out_of(body, self._rejections))
+
+    def _whole(self, request: Request) -> dict[str, Any]:
+        request, settings = self._asked(request)
+        return request.body(model=self.model, **settings)
 
     def ask(self, body: dict[str, Any]) -> Reply:
         """The reply to a body that is made already; its `sent` is all but what the request itself says."""
@@ -103,7 +91,7 @@ class OpenAIModel:
         return without_rejected(self._send, body, self._rejections)
 
     def _send(self, body: dict[str, Any]) -> Reply:
-        with explained(str(self.client.base_url), self.client.api_key):
+        with explained(str(self.client.base_url), self._secrets, body):
             if self.stream:
                 reply = self._streamed(body)
             else:
@@ -148,7 +136,7 @@ def _stream_class() -> Any:
     return Events
 
 
-def make_client(base_url: str | None = None, api_key: str | None = None) -> openai.OpenAI:
+def make_client(base_url: str | None = None, api_key: Any = None, **options: Any) -> openai.OpenAI:
     """The official client; what is not given comes from the environment."""
     import openai
 
@@ -156,15 +144,21 @@ def make_client(base_url: str | None = None, api_key: str | None = None) -> open
     if api_key is None and "OPENAI_API_KEY" not in os.environ and _LOOPBACK.match(address):
         api_key = "none"  # servers on this machine ask for no key, and the client for one
     try:
-        client = openai.OpenAI(base_url=base_url, api_key=api_key)
+        client = openai.OpenAI(base_url=base_url, api_key=api_key, **options)
     except openai.OpenAIError:
         raise ModelError(
-            "no API key", advice="set OPENAI_API_KEY, or use a recording or a local model, which need none"
+            "no API key",
+            advice="set OPENAI_API_KEY or give api_key=; a recording or a local model needs none",
         ) from None
     except (http_library().InvalidURL, ValueError):
         raise ModelError("the address of the endpoint is not a URL", advice=_ADDRESS_ADVICE) from None
     check_key(client.api_key, "OPENAI_API_KEY")
     return client
+
+
+def secret_parts(headers: Mapping[str, str]) -> list[str]:
+    """The values of headers, and their words, because an endpoint may repeat a key without its `Bearer`."""
+    return [part for value in headers.values() for part in (value, *value.split())]
 
 
 def check_key(key: str, variable: str) -> None:
@@ -177,7 +171,7 @@ def check_key(key: str, variable: str) -> None:
 
 
 @contextmanager
-def explained(base_url: str, key: object) -> Generator[None]:
+def explained(base_url: str, secrets: Iterable[object], body: Body) -> Generator[None]:
     """Raise what goes wrong with a request as a `ModelError`."""
     import openai
 
@@ -186,29 +180,40 @@ def explained(base_url: str, key: object) -> Generator[None]:
         yield
     except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
         # What the client raised may repeat the key: it does not go into the traceback.
-        raise explain(error, base_url, key) from None
+        raise explain(error, base_url, secrets, body) from None
 
 
-def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
-    """What the client says, as one line with something to do; no key is ever repeated."""
+def explain(
+    error: Exception, base_url: str, secrets: Iterable[object] = (), body: Body | None = None
+) -> ModelError:
+    """What the client says, as one line with something to do; no secret is ever repeated."""
     import openai
 
+    hidden = [each for each in secrets if isinstance(each, str) and len(each) >= _SHORTEST_KEY]
     what, advice = _what_and_advice(error, base_url)
     status = error.status_code if isinstance(error, openai.APIStatusError) else None
-    if isinstance(error, openai.APIStatusError) and (found := rejection_of(error.status_code, error.body)):
-        rejected = SettingRejected(_one_line(what, key), advice=advice)
-        rejected.setting, said, rejected.whatever = found
-        rejected.said, rejected.status = _one_line(said, key), status
-        return rejected
     expected = error.expected if isinstance(error, ModelError) else ""
-    told = ModelError(_one_line(what, key), expected=expected, advice=advice)
+    told = ModelError(_one_line(what, hidden), expected=expected, advice=advice)
+    if isinstance(error, openai.APIStatusError):
+        if found := rejection_of(error.status_code, error.body, body or {}):
+            told = SettingRejected(told.what, expected=expected, advice=advice)
+            told.setting, told.said = found.name, _one_line(found.said, hidden)
+            told.whatever, told.beside_tools = found.whatever, found.beside_tools
+        if written := _failed_generation(error.body):
+            told.advice = f"the model wrote: {_one_line(written, hidden)}"
     told.status = status
     return told
 
 
-def _one_line(text: str, key: object) -> str:
-    if isinstance(key, str) and len(key) >= _SHORTEST_KEY:
-        text = text.replace(key, HIDDEN)
+def _failed_generation(answer: object) -> str:
+    """What the model wrote, if the endpoint could not read it as a call (Groq says it)."""
+    written = answer.get("failed_generation") if isinstance(answer, dict) else None
+    return written if isinstance(written, str) else ""
+
+
+def _one_line(text: str, secrets: Iterable[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
     return one_line("".join(c if c.isprintable() else " " for c in scrub(text)), _LONGEST_LINE)
 
 
@@ -239,71 +244,3 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
     if isinstance(error, NOT_JSON):
         return f"{base_url} answered text that is not JSON", _ADDRESS_ADVICE
     return f"the model did not answer: {error}", ""
-
-
-#: What a model object knows to be rejected: the name of a setting and its value as JSON, or "" if the
-#: value does not matter, with the endpoint's words.
-Rejections = dict[tuple[str, str], str]
-_LONGEST_MESSAGE = 2_000
-_CODES = {"unsupported_parameter": True, "unsupported_value": False}
-_IN_WORDS = re.compile(
-    r"Unsupported (?P<kind>parameter|value): '(?P<quoted>[\w.]+)"
-    r"|(?P<bare>[a-z][\w.]*)[`'\"]?(?: is (?:deprecated|not supported|unsupported) (?:for|with|by) this model"
-    r"| may only be set to |: Extra inputs are not permitted)"
-)
-#: These are the request itself and how its reply is read; whoever leaves them out asks something else.
-_NEVER = read_table("zoolab.apis", "settings.toml")["request"]
-
-
-def rejection_of(status: int, answer: object) -> tuple[str, str, bool] | None:
-    """What `SettingRejected` says of an HTTP error with this body; None if it is another error."""
-    error = answer.get("error", answer) if isinstance(answer, dict) else answer
-    error = error if isinstance(error, dict) else {"message": error}
-    said = str(error.get("message") or "")[:_LONGEST_MESSAGE]
-    found = _IN_WORDS.search(said)
-    param, code = error.get("param"), error.get("code")
-    if status not in (400, 422):
-        return None
-    if isinstance(param, str) and isinstance(code, str) and code in _CODES:
-        return param, said, _CODES[code]
-    if found is None:
-        return None
-    named = param if isinstance(param, str) and param else found["quoted"] or found["bare"]
-    return named, said, found["kind"] != "value"
-
-
-def left_out_of(body: Body, rejections: Rejections) -> dict[str, str]:
-    """The settings of a body that are known to be rejected, and the endpoint's words."""
-    known = rejections.copy().items()  # another thread may learn of one meanwhile
-    sent = {name: _value(body, name) for (name, _), _ in known}
-    return {name: said for (name, value), said in known if sent[name] and value in ("", sent[name])}
-
-
-def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Rejections) -> Reply:
-    """The reply to a body, sent without the settings that the endpoint rejects.
-
-    `send` raises `SettingRejected`; what that names is added to `rejections`, so that later requests leave it
-    out at once. The error goes on if what is rejected is not a setting, or was not sent.
-    """
-    while True:
-        left_out = left_out_of(body, rejections)
-        sent = without(body, left_out)
-        try:
-            reply = send(sent)
-        except SettingRejected as error:
-            value = _value(sent, error.setting)
-            if not value or re.split(r"\W", error.setting)[0] in _NEVER:
-                raise
-            rejections[error.setting, "" if error.whatever else value] = error.said
-        else:
-            return replace(reply, left_out=left_out)
-
-
-def _value(body: Body, name: str) -> str:
-    """A setting of a body as JSON; empty if the body has no such setting."""
-    found: Any = body
-    for key in name.split("."):
-        if not isinstance(found, dict) or key not in found:
-            return ""
-        found = found[key]
-    return encode(found)

@@ -14,67 +14,53 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zoolab.apis import APIS, Api
+from zoolab.apis import APIS
 from zoolab.apis.events import events_in, without_error
 from zoolab.apis.reading import as_dict
-from zoolab.errors import ModelError
+from zoolab.errors import InvalidInput, ModelError
 from zoolab.loop.about import tell_delta
-from zoolab.models.openai import NOT_JSON, Body, Rejections, check_key, explained, without_rejected
+from zoolab.models.endpoint import ApiModel, Connection
+from zoolab.models.openai import NOT_JSON, check_key, explained, secret_parts
+from zoolab.models.rejected import Body, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request
 
+_LONGEST_PAUSE = 30.0
 
-class ProviderModel:
+
+class ProviderModel(ApiModel):
     """What the four have in common; a subclass names its API.
 
-    Args:
-        model: The name of the model.
-        base_url: Where the API is; by default what the environment says, or the provider's own address.
-        api_key: By default from the environment.
-        client: A client of the HTTP library (httpx), for instance with a proxy or other timeouts.
-        stream: Whether the reply is streamed; its deltas are then in `Reply.pieces`.
-        settings: Further fields of each request, under OpenAI's names or the API's own; `temperature` is 0
-            unless given. One that the API rejects by name is left out from then on (`Reply.left_out`).
-
-    Raises:
-        ModelError: There is no key, or the API does not answer as it should.
+    The arguments are those of every model of an API (see `ApiModel`); `client` is a client of httpx, and the
+    names of settings are OpenAI's or the API's own.
     """
 
-    made = "recorded"
     #: How long an answer may be, and how long it may take.
     max_bytes: ClassVar[int] = 64 * 1024 * 1024
     max_seconds: ClassVar[float] = 600.0
-    #: What the model is asked in: one of `zoolab.apis.APIS`.
-    api: ClassVar[Api]
+    _client_made_by = "httpx.Client(...)"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        client: Any = None,
-        stream: bool = False,
-        **settings: Any,
-    ) -> None:
-        if not model:
-            raise ModelError("no model is named", advice="give its name")
-        self.model, self.stream = model, stream
-        self.settings = {"temperature": 0, **settings}
-        self._rejections: Rejections = {}
-        address = base_url or os.environ.get(self.api.address_from) or self.api.address
+    def _connect(self, to: Connection) -> None:
+        address = to.base_url or os.environ.get(self.api.address_from) or self.api.address
         if "://" not in address:  # OLLAMA_HOST is often a host alone
             address = f"http://{address}" + ("" if ":" in address else ":11434")
         self.base_url = address.rstrip("/")
-        keys = [api_key, *(os.environ.get(name) for name in self.api.key_from)]
+        keys = [to.api_key, *(os.environ.get(name) for name in self.api.key_from)]
         self._key = next(filter(None, keys), "")
         if self.api.key_from and not self._key and self.base_url == self.api.address:
-            raise ModelError("no API key", advice=f"set {self.api.key_from[0]}, or use a recording")
+            advice = f"set {self.api.key_from[0]}, give api_key=, or use a recording"
+            raise ModelError("no API key", advice=advice)
         check_key(self._key, " or ".join(self.api.key_from) or "api_key")
-        self.http = client or http_library().Client(timeout=self.max_seconds)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.model}>"
+        if to.client is not None and not hasattr(to.client, "stream"):
+            raise InvalidInput(f"client is {type(to.client).__name__}", expected=f"an {self._client_made_by}")
+        self.http = to.client or http_library().Client(timeout=to.timeout or self.max_seconds)
+        self._timeout = {} if to.timeout is None else {"timeout": to.timeout}
+        #: How often a request is sent again that met a busy endpoint, or none.
+        self.max_retries = to.max_retries or 0
+        key = f"Bearer {self._key}" if self.api.key_header == "authorization" else self._key
+        own = {self.api.key_header: key} if self._key else {}
+        self._headers = {**self.api.headers, **own, **{name.lower(): to.headers[name] for name in to.headers}}
+        self._secrets = (self._key, *secret_parts(to.headers))
 
     def __call__(self, request: Request) -> Reply:
         reply = without_rejected(self._send, self.body(request), self._rejections)
@@ -82,18 +68,30 @@ class ProviderModel:
 
     def body(self, request: Request) -> Body:
         """The body of the HTTP request, as it is sent."""
+        request, settings = self._asked(request)
         streamed = {"stream": True} if self.stream else {}
-        return self.api.outgoing(request, self.model, **{**self.settings, **streamed})
+        return self.api.outgoing(request, self.model, **{**settings, **streamed})
 
     def _send(self, body: Body) -> Reply:
+        with explained(self.base_url, self._secrets, body):
+            reply = self._patiently(body)
+        return replace(reply, sent=body)
+
+    def _patiently(self, body: Body) -> Reply:
+        for tried in range(self.max_retries):
+            try:
+                return self._ask(body)
+            except Exception as error:
+                if not _passes(error):
+                    raise
+                time.sleep(_pause(error, tried))
+        return self._ask(body)
+
+    def _ask(self, body: Body) -> Reply:
         path = self.api.stream_path if self.stream and self.api.stream_path else self.api.path
         url = self.base_url + path.replace("{model}", self.model.removeprefix("models/"))
-        key = f"Bearer {self._key}" if self.api.key_header == "authorization" else self._key
-        headers = {**self.api.headers, **({self.api.key_header: key} if self._key else {})}
-        ask = self.http.stream
-        with explained(self.base_url, self._key), ask("POST", url, json=body, headers=headers) as response:
-            reply = self._read(response)
-        return replace(reply, sent=body)
+        with self.http.stream("POST", url, json=body, headers=self._headers, **self._timeout) as response:
+            return self._read(response)
 
     def _read(self, response: Any) -> Reply:
         parts = self._bounded(response.iter_bytes())
@@ -147,6 +145,24 @@ class OllamaModel(ProviderModel):
 PROVIDERS: dict[str, type[ProviderModel]] = {
     each.api.name: each for each in (AnthropicModel, GeminiModel, OllamaModel, ResponsesModel)
 }
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the same request may succeed later; false as soon as an answer has begun."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        return error.status_code in (408, 409, 429) or error.status_code >= 500
+    return isinstance(error, (http_library().ConnectError, http_library().ConnectTimeout))
+
+
+def _pause(error: Exception, tried: int) -> float:
+    """Seconds before the next try: what the endpoint says, else twice as long each time."""
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    try:
+        return min(max(float(headers.get("retry-after", "")), 0.0), _LONGEST_PAUSE)
+    except ValueError:
+        return min(0.25 * 2.0**tried, _LONGEST_PAUSE)
 
 
 def _refusal(response: Any, content: bytes) -> Exception:

@@ -82,8 +82,9 @@ class Recording:
         if header is None or (self.path.exists() and not _is_half_header(self.path)):
             self.header = self._load()
         else:
-            self.header = header
-            begun = {**asdict(header), "date": header.date or _today()}
+            # What a model was told may hold a key, like what it was asked.
+            self.header = Header(**scrub_json(asdict(header)))
+            begun = {**asdict(self.header), "date": header.date or _today()}
             self._write({"recording": "zoolab", "version": VERSION, **begun})
 
     def __len__(self) -> int:

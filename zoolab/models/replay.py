@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -56,7 +55,9 @@ class Replay:
         self.live = live
         self.client = offline_client(self._answer, model=header.model)
         self.model, self.calls = header.model, header.calls
-        self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
+        self._asks = OpenAIModel(
+            header.model or "recorded", client=self.client, stream=stream, settings=header.settings
+        )
 
     def __repr__(self) -> str:
         return f"<Replay of {self.recording.path.name}>"
@@ -127,7 +128,7 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     if live == "endpoint":
         return OpenAIModel(stream=stream)
     if isinstance(live, str) and live in PROVIDERS:
-        return PROVIDERS[live](os.environ.get("ZOOLAB_MODEL") or "", stream=stream)
+        return PROVIDERS[live](stream=stream)
     if isinstance(live, str):
         return LocalModel(None if live == "local" else live, stream=stream)
     raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')

@@ -26,7 +26,7 @@ def outgoing(messages: Messages) -> tuple[list[Message], tuple[str, ...]]:
     >>> outgoing(Messages([{"role": "assistant", "content": None}, {"role": "user", "content": "Hi"}]))
     ([{'role': 'user', 'content': 'Hi'}], ('messages[0] was not sent, because it is empty',))
     """
-    return messages.changed(_sendable)
+    return messages.changed(sendable)
 
 
 def sendable_arguments(text: str) -> str:
@@ -40,7 +40,8 @@ def sendable_arguments(text: str) -> str:
     return encode({RAW: text}) if text.strip() else "{}"
 
 
-def _sendable(index: int, message: Message) -> tuple[Message | None, tuple[str, ...]]:
+def sendable(index: int, message: Message) -> tuple[Message | None, tuple[str, ...]]:
+    """Return a message as it is sent, or None if it is left out, and a line for each change."""
     if message.get("role") != "assistant":
         return message, ()
     if not says_something(message):

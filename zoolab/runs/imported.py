@@ -18,7 +18,7 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Message, Request
 from zoolab.runs import Trace, read_conversation
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import ForeignTool, ToolRegistry
 
 #: Bytes of a file; more is refused.
 MAX_BYTES = 200_000_000
@@ -151,6 +151,7 @@ def tools_offered(schemas: Iterable[Mapping[str, Any]]) -> ToolRegistry | None:
     """Tools without functions, from what a request offered; None if it offered nothing."""
     functions = [schema["function"] for schema in schemas if schema.get("type") == "function"]
     tools = ToolRegistry(
-        Tool(each["name"], each.get("description", ""), each.get("parameters") or {}) for each in functions
+        ForeignTool(each["name"], each.get("description", ""), each.get("parameters") or {})
+        for each in functions
     )
     return tools or None

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidSchema, Problem
 from zoolab.jsontext import encode, encode_strict, excerpt, pointer_to
-from zoolab.schema.drafts import TooMuchWork, bounded, compiled, draft_of
+from zoolab.schema.drafts import TooMuchWork, bounded, compiled
+from zoolab.schema.references import References
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -24,7 +25,15 @@ MAX_PROBLEMS = 20
 #: Letters of the choices that an error names.
 MAX_WORDS = 200
 
-_DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
+
+def check_schema(schema: Any) -> None:
+    """Refuse a schema that `check_schema_bounds` refuses, and one that refers to what it does not contain."""
+    for reference in _bounded(schema).nowhere():
+        raise InvalidSchema(
+            f"the schema refers to {excerpt(reference)}, which it does not contain",
+            expected="a reference to a part of the schema",
+            advice="add the definition to $defs, or correct the reference",
+        )
 
 
 def check_schema_bounds(schema: Any) -> None:
@@ -32,16 +41,16 @@ def check_schema_bounds(schema: Any) -> None:
 
     Cheap, and without jsonschema: it runs when a tool is defined.
     """
+    _bounded(schema)
+
+
+def _bounded(schema: Any) -> References:
     if not isinstance(schema, dict):
         raise InvalidSchema(f"a schema is {excerpt(schema)}", expected="a JSON object")
-    draft = draft_of(schema)
-    references: list[str] = []
-    identifiers: set[str] = set()
-    _survey(schema, MAX_SCHEMA_DEPTH, draft, references, identifiers)
-    outside = [r for r in references if not r.startswith("#") and r.partition("#")[0] not in identifiers]
-    if outside:
+    references = References(schema, MAX_SCHEMA_DEPTH)
+    for reference in references.outside():
         raise InvalidSchema(
-            f"the schema refers to something outside itself: {excerpt(outside[0])}",
+            f"the schema refers to something outside itself: {excerpt(reference)}",
             expected="references that begin with #",
             advice="copy the referenced schema into $defs, because zoolab never fetches schemas",
         )
@@ -55,6 +64,7 @@ def check_schema_bounds(schema: Any) -> None:
         raise InvalidSchema(
             f"a schema has more than {MAX_SCHEMA_CHARS:,} characters", advice="split the tool into two tools"
         )
+    return references
 
 
 class SchemaChecker:
@@ -87,6 +97,7 @@ class SchemaChecker:
     def compile(self) -> None:
         """Compile now what is else compiled when it is needed; raises `InvalidSchema` if it is wrong."""
         if self._meets_plainly is None:
+            check_schema(self._schema)
             _ = self._validator
 
     def __reduce__(self) -> tuple[type[SchemaChecker], tuple[Mapping[str, Any]]]:
@@ -96,28 +107,6 @@ class SchemaChecker:
     def _validator(self) -> Any:
         """Compiled when it is first needed: beside JupyterLab, `import jsonschema` takes seconds."""
         return compiled(self._schema)
-
-
-def _survey(node: Any, depth: int, draft: str, references: list[str], identifiers: set[str]) -> None:
-    if depth < 0:
-        raise InvalidSchema(f"a schema has more than {MAX_SCHEMA_DEPTH} levels", advice="use $defs and $ref")
-    if isinstance(node, dict):
-        for key, child in node.items():
-            if key in ("$ref", "$dynamicRef") and isinstance(child, str):
-                references.append(child)
-            elif key == ("id" if draft == "draft-04" else "$id") and isinstance(child, str):
-                identifiers.add(child.rstrip("#"))
-            elif key == "$schema" and isinstance(child, str) and draft_of(node) != draft:
-                raise InvalidSchema(
-                    f"a schema of {draft} contains a schema of {draft_of(node)}",
-                    expected="one draft for the whole schema",
-                )
-            elif key not in _DATA_KEYWORDS and isinstance(child, dict | list):
-                _survey(child, depth - 1, draft, references, identifiers)
-    elif isinstance(node, list):
-        for child in node:
-            if isinstance(child, dict | list):
-                _survey(child, depth - 1, draft, references, identifiers)
 
 
 def _problems(errors: Iterable[ValidationError]) -> tuple[Problem, ...]:

@@ -80,6 +80,8 @@ def _problem(name: str, value: Any, found: Any) -> Problem:
 
 _STYLES = read_table("zoolab.schema", "docstrings.toml")
 _SECTION = re.compile(_STYLES.pop("section"), re.MULTILINE)
+#: How methods call the object or the class that they belong to.
+_RECEIVERS = ("self", "cls")
 _LINE_BREAK = re.compile(r"(?<!\n)\n(?=[^\s*+-])")
 
 
@@ -92,6 +94,8 @@ class Reading:
     parameters: Schema
     #: The parameter that the model does not see.
     context_parameter: str | None
+    #: The first parameter of a method that has no object yet, usually `self`.
+    receiver: str | None
     #: The hints of the parameters whose JSON values must be converted.
     converted: dict[str, Any]
     #: The Python names of parameters that the model knows by another.
@@ -130,8 +134,10 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
     # The hints and the docstring of an object are those of its __call__.
     source = target if inspect.isroutine(target) or hasattr(target, "__wrapped__") else type(target).__call__
     label = f"{getattr(source, '__qualname__', type(target).__name__)}()"
-    hints = type_hints(source)
-    defaults = _defaults_of(function, label)
+    receiver = _receiver_of(function, param_names)
+    function = function.__func__ if isinstance(function, classmethod) else function
+    hints = type_hints(source, unread=() if receiver is None else (receiver,))
+    defaults = _defaults_of(function, label, receiver)
     contexts = [name for name in defaults if _is_a(hints.get(name), hidden)]
     if len(contexts) > 1:
         raise InvalidToolSignature(
@@ -144,7 +150,7 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
         if param_names is None and name not in hints:
             raise InvalidToolSignature(
                 f"{label}: the parameter {name!r} has no type hint",
-                advice=f"annotate it, for instance `{name}: str`, or give param_names=",
+                advice=_advice_on(name, function),
             )
         read[name] = read_field(hints.get(name, Any), default, f"{label}: the parameter '{name}'")
     shown = _shown_names(read, param_names, label)
@@ -164,14 +170,55 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
         schema["$defs"] = describer.definitions
     renamed = {new: old for old, new in shown.items() if new != old}
     given = {name: parameter.field for name, parameter in read.items() if parameter.field is not None}
-    return Reading(description, schema, contexts[0] if contexts else None, converted, renamed, given)
+    context = contexts[0] if contexts else None
+    return Reading(description, schema, context, receiver, converted, renamed, given)
 
 
-def _defaults_of(function: Any, label: str) -> dict[str, Any]:
+def _receiver_of(function: Any, param_names: Sequence[str] | None) -> str | None:
+    """The first parameter of a method without an object; None for other functions.
+
+    Its name is `self` or `cls`. In a class that is enough; elsewhere it has no type hint either.
+    """
+    first = _first_parameter(function)
+    if first is None or isinstance(function, classmethod):
+        return None if first is None else first.name
+    if first.name not in _RECEIVERS:
+        return None
+    plain = first.annotation is not first.empty or param_names is not None
+    return first.name if _is_in_class(function) or not plain else None
+
+
+def _first_parameter(function: Any) -> inspect.Parameter | None:
+    if inspect.ismethod(function) or isinstance(function, staticmethod | functools.partial):
+        return None
+    plain = inspect.unwrap(function)
+    return (
+        next(iter(inspect.signature(plain).parameters.values()), None) if inspect.isfunction(plain) else None
+    )
+
+
+def _is_in_class(function: Any) -> bool:
+    holder = str(getattr(function, "__qualname__", "")).rpartition(".")[0]
+    return holder != "" and not holder.endswith("<locals>")
+
+
+def _advice_on(name: str, function: Any) -> str:
+    """What to do about a parameter without a type hint."""
+    if name in _RECEIVERS:
+        return "make a tool of the method of an object: tool(obj.method)"
+    first = _first_parameter(function)
+    if first is not None and first.name == name and _is_in_class(function):
+        return "name it self if it is the object whose method this is, else annotate it"
+    return f"annotate it, for instance `{name}: str`, or give param_names="
+
+
+def _defaults_of(function: Any, label: str, receiver: str | None) -> dict[str, Any]:
     try:
         parameters = dict(inspect.signature(function).parameters)
     except ValueError:
         raise InvalidToolSignature(f"{label} has no signature", advice="wrap it in a function") from None
+    if receiver is not None:
+        del parameters[receiver]
     if isinstance(function, functools.partial):
         for name in function.keywords:
             parameters.pop(name, None)
@@ -189,6 +236,8 @@ def target_of(function: Any) -> Any:
     """The callable itself, without the arguments that a partial has bound; raises `InvalidToolSignature`."""
     while isinstance(function, functools.partial):
         function = function.func
+    if isinstance(function, classmethod):
+        function = function.__func__
     if isinstance(function, type) or not callable(function):
         raise InvalidToolSignature(
             f"{excerpt(function)} cannot become a tool", expected="a function, or an object with __call__"

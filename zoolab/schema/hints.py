@@ -108,16 +108,20 @@ class Shape(NamedTuple):
     binds: bool
 
 
-def type_hints(function: Any, names: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def type_hints(
+    function: Any, names: Mapping[str, Any] | None = None, unread: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The hints of a function or class, with forward references resolved.
 
-    `names` are further names that a quoted hint may use. Raises `InvalidToolSignature`.
+    `names` are further names that a quoted hint may use, `unread` parameters whose hints may stay
+    unknown. Raises `InvalidToolSignature`.
     """
     try:
         return typing.get_type_hints(function, localns=names, include_extras=True)
     except Exception as error:
         try:  # what a function returns is of no use to a model, so that hint may stay unknown
-            hints = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+            unread = ("return", *unread)
+            hints = {name: hint for name, hint in function.__annotations__.items() if name not in unread}
             holder = types.SimpleNamespace(__annotations__=hints)
             return typing.get_type_hints(holder, function.__globals__, include_extras=True)
         except Exception:

@@ -7,11 +7,21 @@ hints, and what each parameter means from its docstring (Google, NumPy or Sphinx
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MethodType
 from typing import Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
-from zoolab.tools import Context, Resource, Risk, Tool, ToolRegistry, from_callable_tool, is_callable_tool
+from zoolab.tools import (
+    Context,
+    MethodTool,
+    Resource,
+    Risk,
+    Tool,
+    ToolRegistry,
+    from_callable_tool,
+    is_callable_tool,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,6 +65,8 @@ def tool(
 ) -> Tool | _Maker:
     """Make a tool of a function, a lambda, a method, a `functools.partial` or an object with `__call__`.
 
+    Within a class it decorates methods: `Api.look` describes the tool, and `Api().look` is the tool to call.
+
     Args:
         function: What the tool calls; left out, `tool(...)` is a decorator.
         name: The function's own name, unless given.
@@ -89,18 +101,23 @@ def tool(
         if is_callable_tool(function):
             return from_callable_tool(function)
         target = target_of(function)
+        if isinstance(target, MethodType) and isinstance(target.__func__, MethodTool):
+            return target.__func__.__get__(target.__self__)  # Python 3.13 binds it so, below @classmethod
         if isinstance(target, Tool):
             raise InvalidToolSignature(f"{excerpt(function)} is a tool already", expected="a function")
         reading = read_function(function, param_names, Context)
+        called: Any = function.__func__ if isinstance(function, classmethod) else function
         parameters = reading.parameters
         named: Any = name or getattr(target, "__name__", type(target).__name__)
         if named == "<lambda>":
             raise InvalidToolSignature("a lambda needs a name", advice='give it one: tool(..., name="add")')
-        return Tool(
+        of_method = {} if reading.receiver is None else {"of_class": isinstance(function, classmethod)}
+        kind: Callable[..., Tool] = MethodTool if of_method else Tool
+        return kind(
             name=named,
             description=reading.description if description is None else description,
             parameters=make_strict(parameters, named) if strict else parameters,
-            function=with_field_defaults(function, reading.fields) if reading.fields else function,
+            function=with_field_defaults(called, reading.fields) if reading.fields else called,
             risk=risk,
             timeout=timeout,
             strict=strict,
@@ -108,6 +125,7 @@ def tool(
             bind=reading.binder(parameters if strict else None),
             resource=resource,
             untrusted=untrusted,
+            **of_method,
         )
 
     return cast("_Maker", make) if function is None else make(function)

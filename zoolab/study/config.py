@@ -20,7 +20,7 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.models.local import LocalModel
-from zoolab.models.openai import OpenAIModel, make_client
+from zoolab.models.openai import OpenAIModel
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
@@ -228,7 +228,7 @@ def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
     if kind == "local":
         return partial(LocalModel, name)
     if kind == "openai":
-        return lambda: OpenAIModel(name, make_client(told.get("base_url")), **told.get("settings", {}))
+        return lambda: OpenAIModel(name, base_url=told.get("base_url"), settings=told.get("settings"))
     if kind == "recording":
         path = told.get("path", "starter")
         return partial(Replay, str(folder / path) if (folder / path).is_file() else path)

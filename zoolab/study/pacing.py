@@ -23,6 +23,7 @@ from zoolab.loop.about import Wrapper, about
 from zoolab.models.recording import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
+from zoolab.secrets import scrub_json
 from zoolab.study.cases import Case
 from zoolab.tokens import Tokens, tokens_in
 from zoolab.trace.codec import decode_plain, encode_plain
@@ -210,8 +211,10 @@ class ReplyCache:
                 return None
 
     def put(self, key: str, reply: Reply) -> None:
-        """Keep a reply."""
-        line = encode_any({"key": key, "reply": encode_plain(reply)}) + "\n"
+        """Keep a reply, with secrets taken out of what was sent and of the endpoint's own answer."""
+        kept = encode_plain(reply)
+        kept |= {name: scrub_json(kept[name]) for name in ("sent", "raw", "sent_instead") if kept.get(name)}
+        line = encode_any({"key": key, "reply": kept}) + "\n"
         append_text(self._path, line, 0o600)
 
     @contextmanager
@@ -354,6 +357,10 @@ def maker_of(model: Any) -> Callable[[int, Case], Any]:
 def _without_own_retries(model: Any) -> Any:
     """The model with a client that asks once: pauses and budgets are kept here."""
     client: Any = about(model).client
+    if getattr(model, "max_retries", 0):
+        patient = copy(model)
+        patient.max_retries = 0
+        return patient
     if not getattr(client, "max_retries", 0) or not hasattr(client, "with_options"):
         return model
     patient = copy(model)

@@ -26,7 +26,7 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import ForeignTool, ToolRegistry
 
 T = TypeVar("T")
 
@@ -152,7 +152,7 @@ def _decode_tools(body: dict[str, Any]) -> ToolRegistry:
             _of_type(tool.get(name, ""), str)
         _of_type(tool.get("parameters"), dict)
         _of_type(tool.get("strict", False), bool)
-        registry.add(Tool(**cast("dict[str, Any]", tool)))
+        registry.add(ForeignTool(**cast("dict[str, Any]", tool)))
     return registry
 
 

@@ -12,6 +12,8 @@ from zoolab.steps.tool_call import read_calls
 from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog, tools_of
 
+_AS_TEXT = 'run(..., calls="auto"), or zoolab walk --calls auto'
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
@@ -59,18 +61,23 @@ def _no_call(trace: TraceLog) -> Diagnosis:
     what = "the model answered without a call"
     advice = "say in the description when to use the tool; make sure that this model can call tools at all"
     tools, last = tools_of(trace), trace.steps[-1].record if trace.steps else None
-    if trace.tool_calls or not tools or not isinstance(last, Reply):
+    if not tools or not isinstance(last, Reply):
+        return Diagnosis("no_tool_call", what, (), advice)
+    written = read_calls(last.text)
+    if trace.tool_calls and not any(call.name in tools for call in written):
         return Diagnosis("no_tool_call", what, (), advice)
     evidence = [f"the answer names the tool {name}" for name in _named_in(last.text, tools)]
     asked = [step.record.tool_choice for step in trace.steps if isinstance(step.record, Request)]
-    evidence += [f"tool_choice was {choice}" for choice in asked[:1] if choice not in ("auto", "none")]
-    if calls := read_calls(last.text):
+    if not trace.tool_calls:
+        evidence += [f"tool_choice was {choice}" for choice in asked[:1] if choice not in ("auto", "none")]
+    if written:
+        advice = f"read calls from the text of a reply: {_AS_TEXT}; {advice}"
         evidence.append(f"the answer holds a call as text: {excerpt(last.text)}")
-        unknown = sorted({call.name for call in calls} - {*tools.names()})
+        unknown = sorted({call.name for call in written} - {*tools.names()})
         evidence += [f"{name} is not among the tools" for name in unknown]
     else:
         evidence += last.notes
-    if trace.meta.get("expected_tool"):
+    if trace.meta.get("expected_tool") and not trace.tool_calls:
         evidence.append(f"{trace.meta['expected_tool']} was expected")
     return Diagnosis("no_tool_call", what, tuple(evidence), advice, (len(trace.steps) - 1,))
 

@@ -7,7 +7,7 @@ from zoolab import Limits, run, tool
 from zoolab.models import OpenAIModel
 
 ADD = tool(talking.add)
-MODEL = OpenAIModel(talking.MODEL, openai.OpenAI(api_key=talking.KEY, base_url=talking.url()))
+MODEL = OpenAIModel(talking.MODEL, client=openai.OpenAI(api_key=talking.KEY, base_url=talking.url()))
 
 
 def go(prompt: str, rounds: int) -> object:
