@@ -33,7 +33,7 @@ PARAMS = {False: CompletionCreateParamsNonStreaming, True: CompletionCreateParam
 
 
 def model_at(url: str, stream: bool = False, key: str = KEY, **settings: Any) -> OpenAIModel:
-    client = openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=5)
+    client = openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=120)
     return OpenAIModel("test", client, stream, **settings)
 
 
