@@ -131,7 +131,7 @@ def main(count: int, seed: int, folder: Path) -> None:
         counted[strike(sender, chance, folder, lost)] += 1
     sender.stdin.close()
     sender.wait()
-    until = time.monotonic() + 3
+    until = time.monotonic() + 30
     while threading.active_count() > 1 and time.monotonic() < until:
         time.sleep(0.01)
     told = {"lost": lost, "threads": threading.active_count() - 1, **counted}

@@ -111,7 +111,7 @@ def test_an_interrupted_walk_is_kept(tmp_path: Path) -> None:
         while len(server.asked) < 2 and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _out, err = process.communicate(timeout=30)
+        _out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (130, "zoolab: interrupted\n")
     trace = Trace.load(path)
     assert (trace.outcome, [each.name for each in trace.tool_calls]) == ("interrupted", ["add"])

@@ -126,7 +126,7 @@ def test_a_hanging_tool_does_not_take_the_values_of_its_siblings():
 
 
 def test_a_tool_in_time_has_its_value():
-    (outcome,) = run(lambda: "done", timeout=5)
+    (outcome,) = run(lambda: "done", timeout=120)
     assert (outcome.value, outcome.still_running) == ("done", False)
 
 
@@ -199,7 +199,7 @@ def test_async_calls_overlap():
             await asyncio.sleep(0.001)
         return len(arrived)
 
-    assert [outcome.value for outcome in run(meet, meet, meet, timeout=5)] == [3, 3, 3]
+    assert [outcome.value for outcome in run(meet, meet, meet, timeout=120)] == [3, 3, 3]
 
 
 @pytest.mark.parametrize("timeout", [None, 5])

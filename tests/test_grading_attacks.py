@@ -826,7 +826,7 @@ def nothing_runs(forking: Forking) -> bool:
     """Whether the worker is alone again, soon after a submission has ended."""
     assert forking._worker is not None
     children = Path(f"/proc/{forking._worker.child.pid}/task/{forking._worker.child.pid}/children")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while children.read_text() and time.monotonic() < until:
         time.sleep(0.01)
     return not children.read_text()

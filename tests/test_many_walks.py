@@ -61,7 +61,7 @@ def descriptors() -> int:
     return len(list(Path("/proc/self/fd").glob("*")))
 
 
-def settled(count: object, most: int, seconds: float = 10) -> bool:
+def settled(count: object, most: int, seconds: float = 60) -> bool:
     until = time.monotonic() + seconds
     while count() > most and time.monotonic() < until:  # type: ignore[operator]
         time.sleep(0.02)

@@ -425,7 +425,7 @@ def test_a_model_is_asked_by_one_conversation_at_a_time() -> None:
 def test_a_recording_is_asked_by_all_at_once(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl"
     Replay(path, live=Scripted(["3"]))(Request([{"role": "user", "content": QUESTION}]))
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=120)
 
     class Waiting(Replay):
         def __call__(self, request: Request) -> Reply:

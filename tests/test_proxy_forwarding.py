@@ -190,7 +190,7 @@ def test_an_answer_that_breaks_off_is_seen_to_break_off() -> None:
 
 
 def test_a_hundred_at_once_do_not_wait_for_each_other() -> None:
-    together = threading.Barrier(101, timeout=30)
+    together = threading.Barrier(101, timeout=120)
 
     class Waiting(TestServer):
         def next_answer(self, asked: Any) -> Answer:

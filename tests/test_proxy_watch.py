@@ -42,7 +42,7 @@ def server() -> Iterator[LoopbackServer]:
 
 
 def ask(server: LoopbackServer, method: str = "POST", path: str = "/v1/x", **given: Any) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
     try:
         connection.request(method, path, **given)
         answer = connection.getresponse()
@@ -103,7 +103,7 @@ def test_pieces_go_out_as_they_come():
         return HttpResponse(200, {}, pieces())
 
     server = LoopbackServer(slow)
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
     connection.request("POST", "/v1/x", body=b"{}")
     answer = connection.getresponse()
     assert answer.read1(100) == b"first"
@@ -116,7 +116,7 @@ def test_pieces_go_out_as_they_come():
 def test_an_answer_to_head_has_no_content():
     """Else the next request on the connection reads it."""
     server = LoopbackServer(lambda _: HttpResponse(200, {}, iter([b"whatever"])))
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
     for method, said in (("HEAD", b""), ("GET", b"whatever")):
         connection.request(method, "/v1/x")
         assert connection.getresponse().read() == said
@@ -133,7 +133,7 @@ def test_an_answer_that_breaks_off_is_seen_to_be_broken():
         return HttpResponse(200, {}, pieces())
 
     server = LoopbackServer(breaks)
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
     connection.request("POST", "/v1/x", body=b"{}")
     with pytest.raises(http.client.IncompleteRead):
         connection.getresponse().read()

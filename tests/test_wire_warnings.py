@@ -75,7 +75,7 @@ EXAMPLES = [
         "arguments_wrapped",
         "/messages/1/tool_calls/0/function/arguments",
         plain(asks(call(arguments="{"))),
-        CONVERTED,
+        [*CONVERTED, "responses"],
     ),
     ("result_rewritten", "/messages/2/content", plain(asks(call()), answers(content='{"a": 1}')), ["gemini"]),
     ("setting_dropped", "/seed", plain(seed=1), ["responses", "anthropic"]),

@@ -20,7 +20,7 @@ def test_it_tells_the_story_of_the_six_steps(page, lab):
     assert missing_steps(lab, page) == []
 
 
-def missing_steps(lab, page, seconds=15) -> list[str]:
+def missing_steps(lab, page, seconds=120) -> list[str]:
     """The steps that no output names; widgets may take a moment to draw."""
     deadline = time.monotonic() + seconds
     while True:

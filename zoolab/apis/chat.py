@@ -172,10 +172,9 @@ class ChatCompletions(Api):
         """The messages as they are sent: `zoolab.records.outgoing` says what that changes."""
         for index, message in enumerate(request.prefix):
             made, lines = sendable(index, message)
+            code = "message_dropped" if made is None else "message_field"
             for line in lines:
-                notes.add(
-                    "message_dropped" if made is None else "arguments_wrapped", ("messages", index), line
-                )
+                notes.add(code, ("messages", index), line)
         return outgoing(request.prefix)[0]
 
     def _turns(self, messages: list[Message]) -> list[Message]:

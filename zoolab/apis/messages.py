@@ -13,7 +13,7 @@ from typing import Any
 from zoolab.apis.conversation import ROLES
 from zoolab.apis.reading import Reading
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import excerpt, json_or
+from zoolab.jsontext import encode, excerpt, json_or
 from zoolab.records.messages import Message
 from zoolab.records.outgoing import RAW
 
@@ -137,6 +137,16 @@ def arguments_object(text: str) -> dict[str, Any]:
         return {RAW: text} if text.strip() else {}
     # An object that looks like wrapped text is wrapped too, so that the two can be told apart.
     return {RAW: text} if parsed.keys() == {RAW} and isinstance(parsed[RAW], str) else parsed
+
+
+def arguments_text(text: str) -> str:
+    """Arguments as the text of an object: as they are, or as `arguments_object` has them.
+
+    >>> arguments_text('{"a": 1.0}'), arguments_text("{a: 1}")
+    ('{"a": 1.0}', '{"_raw":"{a: 1}"}')
+    """
+    travels = arguments_object(text)
+    return encode(travels) if not text.strip() or travels == {RAW: text} else text
 
 
 def json_object(text: str) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from typing import Any
 from zoolab.apis.messages import (
     answered_calls,
     arguments_object,
+    arguments_text,
     fresh_ids,
     function_in,
     raw_calls,
@@ -25,7 +26,7 @@ from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.records.messages import Message
-from zoolab.records.outgoing import RAW, sendable_arguments
+from zoolab.records.outgoing import RAW
 
 Path = tuple[str | int, ...]
 #: The codes of warnings, and what each says.
@@ -117,10 +118,9 @@ def kept(text: str) -> tuple[str, None]:
 
 def as_text_of_object(text: str) -> tuple[str, str | None]:
     """Arguments that travel as the text of an object."""
-    sent = sendable_arguments(text)
-    if sent == text:
-        return text, None
-    return sent, "arguments_wrapped" if text.strip() else "arguments_rewritten"
+    if not text.strip():
+        return "{}", "arguments_rewritten"
+    return text, None if arguments_text(text) == text else "arguments_wrapped"
 
 
 def as_object(text: str) -> tuple[str, str | None]:

@@ -30,7 +30,15 @@ from zoolab.apis.call_deltas import CallDeltas
 from zoolab.apis.events import cut, text_delta
 from zoolab.apis.interface import Api, Body, Fields, Tell
 from zoolab.apis.merging import copied
-from zoolab.apis.messages import extra, json_object, kept_as, objects_kept, raw_calls, reply_message
+from zoolab.apis.messages import (
+    arguments_text,
+    extra,
+    json_object,
+    kept_as,
+    objects_kept,
+    raw_calls,
+    reply_message,
+)
 from zoolab.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
 from zoolab.apis.plain import Manner, Notes, Placed, as_text_of_object, without_empty
 from zoolab.apis.reading import Reading, as_dict, dicts_in
@@ -285,7 +293,13 @@ def _call_item(call: dict[str, Any]) -> dict[str, Any]:
     own = {"call_id": call["id"]} if "id" in call else {}
     text = _custom_input(call)
     if text is None:
-        return {"type": "function_call", **own, **call["function"]}
+        function = call["function"]
+        return {
+            "type": "function_call",
+            **own,
+            **function,
+            "arguments": arguments_text(function["arguments"]),
+        }
     return {"type": "custom_tool_call", **own, "name": call["function"]["name"], "input": text}
 
 
