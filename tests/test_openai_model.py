@@ -33,13 +33,8 @@ PARAMS = {False: CompletionCreateParamsNonStreaming, True: CompletionCreateParam
 
 
 def model_at(url: str, stream: bool = False, key: str = KEY, **settings: Any) -> OpenAIModel:
-<<<<<<< HEAD
-    client = openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=5)
-    return OpenAIModel("test", client=client, stream=stream, **settings)
-=======
     client = openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=120)
-    return OpenAIModel("test", client, stream, **settings)
->>>>>>> gate
+    return OpenAIModel("test", client=client, stream=stream, **settings)
 
 
 def in_pieces(message: dict[str, Any], finish: str) -> str:

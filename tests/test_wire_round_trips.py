@@ -234,7 +234,7 @@ def said(request):
         if message["role"] in ("user", "assistant") and (text := _text(message))
     ]
     made = [
-        (function["name"], _value(function["arguments"]))
+        (function["name"], _value(_unwrapped(function["arguments"])))
         for message in messages
         for call in message.get("tool_calls", ())
         for function in [call["function"]]
@@ -250,6 +250,12 @@ def said(request):
 def _text(message):
     content = message["content"] or ""
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _unwrapped(arguments):
+    """What a client of Chat Completions sends in place of broken arguments holds them under _raw."""
+    value = json.loads(arguments) if arguments.startswith('{"_raw":') else {}
+    return value["_raw"] if value.keys() == {"_raw"} and isinstance(value["_raw"], str) else arguments
 
 
 def _value(text):

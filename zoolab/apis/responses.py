@@ -45,6 +45,7 @@ from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import canonical, digest, encode, excerpt
 from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
+from zoolab.records.outgoing import RAW
 from zoolab.tokens import Tokens
 
 #: Where a message keeps its reasoning.
@@ -344,6 +345,9 @@ def _text_in(content: Any, reading: Reading) -> str:
 def _call_in(item: dict[str, Any], reading: Reading) -> dict[str, Any]:
     custom = item.get("type") == "custom_tool_call"
     arguments = {"input": reading.text(item.get("input"))} if custom else item.get("arguments")
+    if isinstance(arguments, str) and RAW in arguments:
+        sent = json_object(arguments) or {}
+        arguments = sent if sent.keys() == {RAW} else arguments
     return {**reading.call(item.get("call_id"), item.get("name"), arguments), **kept_as(_CUSTOM, custom)}
 
 
