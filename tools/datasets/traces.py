@@ -2,7 +2,7 @@
 
 recorded   every word is a model's; a recording replayed, or a selection output that was gone on with
 seeded     the model's calls, with one fault of `zoolab.models.faulty.FAULTS` put in, and gone on with
-authored   the program around the model is wrong, by hand
+authored   by hand: the program around the model is wrong, or a reply has no end
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from tools.datasets.asking import GoneOn, RecordedOrLive, offered
-from tools.datasets.wrong_programs import WRONG
+from tools.datasets.wrong_programs import RECORDED, UNFINISHED, WRONG
 from zoolab.errors import ZoolabError
 from zoolab.loop import walk
 from zoolab.models.faulty import FAULTS, Faulty
 from zoolab.models.local import LocalModel
 from zoolab.models.recording import shipped
 from zoolab.models.replay import Replay
+from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
-from zoolab.records import Limits, Model
+from zoolab.records import Limits, Model, Step
 from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
@@ -135,14 +136,15 @@ def _faulty_runs() -> Iterator[Run]:
 
 
 def _wrong_programs() -> Iterator[Run]:
-    """Runs whose program is wrong."""
+    """Runs whose program is wrong, and runs whose reply was written by hand and has no end."""
+    for id, (prompt, cause, make) in UNFINISHED.items():
+        trace = _recorded(_begun(make, prompt))
+        yield Run(id, Scripted.made, Scripted.who, prompt, trace, f"endpoint: {cause}")
     for id, (prompt, cause, make) in WRONG.items():
-        trace = Trace()
-        with suppress(ZoolabError):
-            Trace.record(make(prompt), into=trace)
+        trace = _recorded(_begun(make, prompt))
         fault = next((fault.name for faults in faults_by_step(trace).values() for fault in faults), None)
-        made, who = "seeded" if fault else "authored", "a recording of Needle 3 and SmolLM2"
-        yield Run(id, made, who, prompt, trace, f"program: {cause}", fault=fault)
+        made = "seeded" if fault else "authored"
+        yield Run(id, made, RECORDED, prompt, trace, f"program: {cause}", fault=fault)
 
 
 def save_runs(runs: Iterable[Run], folder: Path, tell: Callable[[str], None]) -> list[Row]:
@@ -187,6 +189,17 @@ def _walked(asked: Mapping[str, Any], model: Model, meta: Mapping[str, Any] | No
         limits=Limits(turns=3),
         envelope=asked.get("envelope", "json"),
     )
+    return _recorded(steps, trace)
+
+
+def _begun(make: Callable[[str], Iterator[Step]], prompt: str) -> Iterator[Step]:
+    """A walk that begins with its first step, so that a trace holds an error of its beginning."""
+    yield from make(prompt)
+
+
+def _recorded(steps: Iterator[Step], into: Trace | None = None) -> Trace:
+    """The trace of a walk, also if it ends with an error."""
+    trace = Trace() if into is None else into
     with suppress(ZoolabError):
         Trace.record(steps, into=trace)
     return trace

@@ -13,8 +13,9 @@ from zoolab.loop import walk
 from zoolab.models.faulty import Faulty
 from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
+from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
-from zoolab.records import Limits, Step
+from zoolab.records import Limits, Reply, Request, Step
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool
 
@@ -55,6 +56,26 @@ def _always(fault: str) -> Faulty:
     return Faulty(Replay("starter"), [fault])
 
 
+class _ByHand:
+    """Answers every request with the same reply, written by hand."""
+
+    made, who = Scripted.made, Scripted.who
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+
+    def __call__(self, _request: Request) -> Reply:
+        return self._reply
+
+
+def _ends(finish_reason: str, content: str | None = None) -> Callable[[str], Iterator[Step]]:
+    """A walk whose only reply is written by hand, and ends so."""
+    reply = Reply({"role": "assistant", "content": content}, finish_reason, model="scripted")
+    return lambda prompt: _steps(prompt, model=_ByHand(reply))
+
+
+#: Who answers in `WRONG`.
+RECORDED = "a recording of Needle 3 and SmolLM2"
 #: Its name, the prompt, what is wrong, and the walk.
 WRONG: Mapping[str, tuple[str, str, Callable[[str], Iterator[Step]]]] = MappingProxyType(
     {
@@ -104,5 +125,14 @@ WRONG: Mapping[str, tuple[str, str, Callable[[str], Iterator[Step]]]] = MappingP
             "one turn is too few",
             lambda prompt: _steps(prompt, limits=Limits(turns=1)),
         ),
+    }
+)
+#: The same, for replies that do not come to their end.
+UNFINISHED: Mapping[str, tuple[str, str, Callable[[str], Iterator[Step]]]] = MappingProxyType(
+    {
+        "reply-cut": (_ADD, "the reply is cut at the limit of its length", _ends("length", "The sum of 42")),
+        "reply-filtered": (_ADD, "a filter of the endpoint stops the reply", _ends("content_filter")),
+        "reply-failed": (_ADD, "the endpoint fails in the reply", _ends("error", "The")),
+        "reply-empty": (_ADD, "the reply says nothing", _ends("stop")),
     }
 )
