@@ -47,7 +47,7 @@ VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 # The commands of zoolab, known before it is installed.
 COMMANDS = (
-    *("lab", "walk", "inspect", "policy", "proxy", "stress", "record", "local", "doctor"),
+    *("lab", "walk", "inspect", "policy", "proxy", "stress", "endpoint", "record", "local", "doctor"),
     *("mcp", "serve-tools", "course", "labs", "datasets", "grade", "progress", "experiment"),
 )
 # These are start.py's own, and need what developers need.
@@ -316,7 +316,7 @@ def test(arguments: list[str]) -> int:
     options = [each for each in arguments if each != "--all"]
     beside = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
     if "--all" not in arguments:
-        return foreground("-m", "pytest", "--quick", *beside, *options) or int(bool(failed))
+        return twice("--quick", *beside, *options) or int(bool(failed))
     first = twice("-m", "not browser", *beside, *options)
     say("pytest, in a browser")
     return twice("-m", "browser", *beside, *options) or first or int(bool(failed))
@@ -325,8 +325,8 @@ def test(arguments: list[str]) -> int:
 def twice(*options: str) -> int:
     """Run pytest, and what failed once more, one test after the other.
 
-    Some tests wait for a clock, and a busy machine keeps them waiting. Both runs are on the page, and
-    a property that failed is tried with the same example, so that no fault passes unseen.
+    Some tests wait for another process, and a busy machine keeps them waiting. Both runs are on the page,
+    and a property that failed is tried with the same examples, so that no fault passes unseen.
     """
     code = foreground("-m", "pytest", *options)
     if code != TESTS_FAILED:

@@ -193,7 +193,7 @@ from zoolab.steps.result import make_result
 from zoolab.steps.tool_call import message_with_calls
 
 before = list(messages)
-messages.append(message_with_calls(reply.message, [call], tools.names()))
+messages.append(message_with_calls(reply.message, [call], sent_natively=True))
 messages.append(make_result(Outcome(value), call.id).message)
 
 print("before:", [message["role"] for message in before])

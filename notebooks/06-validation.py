@@ -54,7 +54,7 @@ def ask(prompt):
     "The tools that are offered, the reply, and the calls in it."
     tools = ToolRegistry([ALL[name] for name in cases.loc[prompt, "offered"]])
     reply = model(Request([{"role": "user", "content": prompt}], tuple(tools.schemas())))
-    return tools, reply, read_calls(reply.message, text=True, cut=reply.finish_reason == "length")
+    return tools, reply, read_calls(reply.message, text=True)
 
 
 DEPLOY = "Put cron 2.4.1 live for all customers, one machine after the other."

@@ -512,8 +512,8 @@ print("Qwen:", mender(asked(first)).text)
 #
 # | guard | the model may change |
 # | --- | --- |
-# | `"strict"`, the default | the writing only, as in `keeps_intent` |
-# | `"words"` | marks of JSON, and no word and no number |
+# | `"strict"` | the writing only, as in `keeps_intent` |
+# | `"words"`, the default | marks of JSON, and no word and no number |
 # | `"schema"` | also a value, to the nearest one that the schema allows |
 # | `None` | anything |
 

@@ -11,7 +11,7 @@ import pytest
 RUN = Path(__file__).parent / "bench" / "run.py"
 ALL = {
     *("loop", "replay", "validation", "definition", "recording"),
-    *("frame", "inspector", "grading", "experiment", "imports"),
+    *("frame", "inspector", "grading", "experiment", "proxy", "imports"),
 }
 
 

@@ -155,7 +155,9 @@ def test_a_call_in_the_text_is_named_and_read_with_calls_auto(zoo: Shell) -> Non
         plain = zoo("walk", *live(server), "--tools", "add")
         read = zoo("walk", *live(server), "--tools", "add", "--calls", "auto")
     assert (plain.code, read.code, read.err) == (0, 0, "")
-    assert plain.err.startswith("zoolab: the model answered without a call: the answer holds a call as text: ")
+    assert plain.err.startswith(
+        "zoolab: the model answered without a call: the answer holds a call as text: "
+    )
     assert "zoolab walk --calls auto" in plain.err
     assert "add(a=42, b=58)" in read.out
     assert "It is 100." in read.out

@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from counting import ends
 
 from zoolab.errors import (
     ExecutionFailed,
@@ -99,18 +100,18 @@ def test_a_long_error_is_cut():
 
 
 def test_an_outcome_knows_when_it_began_and_how_long_it_took():
+    before = int(time.time() * 1000)
     (outcome,) = run(lambda: time.sleep(0.05))
-    assert 45 < outcome.duration_ms < 2_000
-    assert abs(outcome.started_ms - time.time() * 1000) < 5_000
+    assert 45 < outcome.duration_ms <= time.time() * 1000 - before + 1
+    assert before <= outcome.started_ms <= time.time() * 1000
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_tool_that_hangs_is_given_up_and_said_to_run_on(count):
     release = threading.Event()
-    began = time.perf_counter()
-    outcomes = run(*[release.wait] * count, timeout=0.1)
+    with ends():
+        outcomes = run(*[release.wait] * count, timeout=0.1)
     release.set()
-    assert time.perf_counter() - began < 2
     for outcome in outcomes:
         assert (outcome.error.code, outcome.still_running) == ("timeout", True)
         assert "gave up after 0.1 s" in outcome.error.message
@@ -283,7 +284,7 @@ def test_context_variables_are_seen_by_async_tools():
 def test_closing_a_runner_ends_its_threads():
     before = threading.active_count()
     run(answer, answer)
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 60
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() <= before

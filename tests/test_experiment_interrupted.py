@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -39,10 +38,8 @@ def test_a_tool_that_hangs_in_a_thread_does_not_keep_the_process(tmp_path):
     )
     assert process.stdout is not None
     assert [process.stdout.readline() for _ in range(2)] == ["hangs\n"] * 2
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)  # the tool hangs for ever
-    assert time.monotonic() - began < 50
     assert process.returncode in (130, -signal.SIGINT)
     says = "abandoned: case0 (plain, script), case1 (plain, script); the same journal goes on from here"
     assert told.splitlines()[-1] == says

@@ -391,12 +391,11 @@ def test_a_hostile_submission_holds_a_job_for_20_seconds_at_most(strongest):
         student.call("f")
 
     cells = ["import time\ndef f(): time.sleep(1.8)", "time.sleep(3)"]
-    lab, began = replace(LAB, cases=(calls,) * 50), time.monotonic()
-    grade = grade_cells(lab, cells, strongest)
-    assert time.monotonic() - began < 25  # 20 on a machine that has nothing else to do
-    assert (
-        grade.cases[-1].happened == "the submission has already used the time for all of its cells and calls"
-    )
+    grade = grade_cells(replace(LAB, cases=(calls,) * 50), cells, strongest)
+    spent = "the submission has already used the time for all of its cells and calls"
+    assert grade.cases[-1].happened == spent
+    # A call takes 1.8 seconds at least.
+    assert sum(case.happened != spent for case in grade.cases) <= 12
 
 
 # What holds a job without using CPU time that can be seen, in one call.
@@ -441,14 +440,15 @@ def test_a_submission_pays_for_all_the_time_that_it_holds_a_job(hold, strongest)
     @case(points=1, hint="")
     def measured(student: Student, _chance: Random) -> None:
         """Calls `f`."""
-        began, before = time.monotonic(), student.left
+        before = student.left
         with suppress(Wrong):
             for _ in range(10):
                 student.call("f", Callback(lambda: "x" * 1000))
-        paid.append((before - student.left) / (time.monotonic() - began))
+        paid.append(before - student.left)
 
     grade_cells(replace(LAB, seconds=0.5, cases=(measured,)), [cell], strongest)
-    assert paid[0] > 0.5
+    # Each of them holds the job for longer than half a second, or for ten times 0.1 seconds.
+    assert paid[0] > 0.4
 
 
 def short_calls_among_others(isolation: Isolation, does: str) -> tuple[float, float]:

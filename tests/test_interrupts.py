@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from counting import ends
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from walks import check_paired
@@ -578,7 +579,7 @@ def test_awalk_gives_the_steps_and_takes_answers(tmp_path: Path) -> None:
 
 
 async def sleeps() -> None:
-    await asyncio.sleep(30)
+    await asyncio.sleep(3_600)
 
 
 @pytest.mark.parametrize("function", [sleeps, lambda: time.sleep(5)])
@@ -607,9 +608,8 @@ def test_a_cancelled_task_leaves_a_whole_trace(tmp_path: Path, function: Any, ca
             await task
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
-    began = time.monotonic()
-    asyncio.run(main())
-    assert time.monotonic() - began < 3
+    with ends():
+        asyncio.run(main())
     assert trace.outcome == "interrupted"
     check_whole(trace, tmp_path)
 

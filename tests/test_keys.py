@@ -88,6 +88,26 @@ def test_a_change_anywhere_changes_the_name(body: dict[str, Any], data: st.DataO
     assert (keys.of(body) == keys.of(other)) == (as_asked(body) == as_asked(other))
 
 
+def conversation(ids: list[str], answered: list[int]) -> dict[str, Any]:
+    """A body with a call for each id, and results for them in this order."""
+    calls = [{"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id in ids]
+    results = [{"role": "tool", "tool_call_id": ids[slot], "content": "same"} for slot in answered]
+    return {"messages": [{"role": "assistant", "content": None, "tool_calls": calls}, *results]}
+
+
+IDS = st.lists(st.text("abc", min_size=1, max_size=3), min_size=2, max_size=2, unique=True)
+
+
+@given(IDS, IDS, st.permutations([0, 1]), st.permutations([0, 1]))
+def test_ids_name_calls_and_nothing_else(a: list[str], b: list[str], first: Any, second: Any) -> None:
+    keys = RequestKeys()
+    same = keys.of(conversation(a, first)) == keys.of(conversation(b, second))
+    assert same == (first == second)
+    longer = conversation(b, second)
+    longer["messages"].append({"role": "user", "content": "Hi"})
+    assert keys.of(longer) == RequestKeys().of(longer)
+
+
 @given(OUTCOMES, st.floats(0, 1e7), st.integers(0, 1 << 41), st.sampled_from(["", "a page"]))
 def test_the_times_of_a_result_make_no_difference(
     outcome: Outcome, duration: float, started: int, untrusted: str

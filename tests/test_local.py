@@ -15,6 +15,7 @@ from typing import Any
 
 import openai
 import pytest
+from counting import ends
 
 from zoolab import Replay, run
 from zoolab.errors import InvalidInput, ModelError
@@ -225,13 +226,11 @@ def test_requests_of_several_threads_are_asked_one_at_a_time(load: Load) -> None
 
 def test_whoever_waits_for_an_engine_hears_ctrl_c() -> None:
     done = threading.Event()
-    engine = Engine("slow", lambda _body: {"waited": done.wait(20)})
+    engine = Engine("slow", lambda _body: {"waited": done.wait()})
     me = threading.get_ident()
     threading.Timer(0.3, signal.pthread_kill, [me, signal.SIGINT]).start()
-    started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
+    with ends(), pytest.raises(KeyboardInterrupt):
         post(engine, {})
-    assert time.monotonic() - started < 10
     done.set()
 
 

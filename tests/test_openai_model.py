@@ -182,6 +182,14 @@ def test_an_endpoint_without_finish_reasons_is_understood() -> None:
     assert (reply.text, reply.finish_reason) == ("100", None)
 
 
+def test_what_came_of_a_stream_without_an_end_is_kept() -> None:
+    deltas = [{"content": "4"}, {"tool_calls": [{"id": "a", "function": {"name": "add", "arguments": "{"}}]}]
+    with serving(sse(map(chunk, deltas), done=False)) as server:
+        reply = model_at(server.url, stream=True)(HELLO)
+    assert (reply.text, reply.finish_reason) == ("4", "incomplete")
+    assert reply.message["tool_calls"][0]["function"]["arguments"] == "{"
+
+
 def test_a_stream_that_says_that_it_is_done_is_complete() -> None:
     with serving(sse([chunk({"content": "10"}), chunk({"content": "0"})])) as server:
         reply = model_at(server.url, stream=True)(HELLO)
@@ -252,7 +260,10 @@ STREAM_FAILURES: dict[str, tuple[Answer, str]] = {
         "ended with an error: over loaded",
     ),
     "error as text": (Answer(sse([{"error": "overloaded"}])), "ended with an error"),
-    "ends early": (Answer(sse([chunk({"content": "4"})], done=False)), "ended before the reply was complete"),
+    "ends early": (
+        Answer(sse([chunk({"role": "assistant", "content": ""})], done=False)),
+        "ended before the reply was complete",
+    ),
     "empty": (Answer(""), "ended before a reply began"),
     "only usage": (Answer(sse([{**chunk({}), "choices": []}])), "ended before a reply began"),
     "html": (Answer(HTML, 200, "text/html"), "ended before a reply began"),

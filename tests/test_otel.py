@@ -169,9 +169,8 @@ def test_a_run_is_a_tree_of_spans(busy):
 def test_spans_last_as_long_as_what_they_tell_of(busy):
     before, after = busy.began * 1e9, time.time_ns()
     first, second, *_, third = of(busy, "execute_tool wait")
-    assert max(first.start_time, second.start_time) < min(first.end_time, second.end_time)
     assert third.start_time > max(first.end_time, second.end_time)
-    assert [milliseconds(first) >= 50, milliseconds(third) >= 10, milliseconds(third) < 50] == [True] * 3
+    assert [milliseconds(first) >= 50, milliseconds(second) >= 50, milliseconds(third) >= 10] == [True] * 3
     durations = busy.to_frame().query("step == 'request'")["duration_ms"]
     assert [milliseconds(span) for span in of(busy, "chat m-1")] == pytest.approx(list(durations), abs=1e-3)
     assert all(before <= span.start_time <= span.end_time <= after for span in busy.to_otel())
@@ -402,10 +401,12 @@ def test_a_loaded_trace_gives_the_same_spans(busy, tmp_path, content):
 def test_a_trace_that_knows_no_beginning_ends_now(busy):
     length = milliseconds(only(busy, "invoke_agent planner"))
     busy.began = None
+    before = time.time_ns()
     root = only(busy, "invoke_agent planner")
+    after = time.time_ns()
     check(busy.to_otel())
     assert milliseconds(root) == length
-    assert root.end_time / 1e9 == pytest.approx(time.time(), abs=2)
+    assert before - 1_000_000 <= root.end_time <= after + 1_000_000  # as exact as a float of seconds
 
 
 def test_a_fork_keeps_the_order_of_its_times():

@@ -1,9 +1,9 @@
 """Rules: patterns of what a call touches, what denies wins, and what cannot be told is not allowed."""
 
 import re
-import time
 
 import pytest
+from counting import lines_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -77,22 +77,10 @@ def test_an_escaped_text_matches_itself_alone(text, other):
 
 
 @pytest.mark.parametrize("pattern", ["**a" * 300, "*a" * 400, "/**/*a" * 200])
-def test_no_pattern_takes_longer_than_both_lengths_multiplied(pattern):
+def test_no_pattern_takes_more_steps_than_both_lengths_multiplied(pattern):
     text = "/a" * (MAX_RESOURCE // 2 - 1) + "b"
-
-    def spent(work):
-        began = time.thread_time()
-        work()
-        return time.thread_time() - began
-
-    def counts():
-        for _ in range(len(pattern) * len(text)):
-            pass
-
     assert not Pattern(pattern).matches(text)
-    # One pair of three is enough: a busy machine may slow either of the two down.
-    pairs = [(spent(lambda: Pattern(pattern).matches(text)), spent(counts)) for _ in range(3)]
-    assert any(matching < 15 * counting for matching, counting in pairs), pairs
+    assert lines_of(lambda: Pattern(pattern).matches(text)) < 3 * len(pattern) * len(text)
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,17 @@ def test_a_stream_says_what_a_plain_answer_says(name: str) -> None:
     (plain, asked), (streamed, asked_so) = walked(name, False), walked(name, True)
     assert {**asked[0], "stream": None} == {**asked_so[0], "stream": None}
     for one, other in zip(plain.turns, streamed.turns, strict=True):
-        replies = [(r.message, r.finish_reason, r.usage, r.model) for r in (one.reply, other.reply)]
+        replies = [(r.finish_reason, r.usage, r.model) for r in (one.reply, other.reply)]
         assert replies[0] == replies[1]
+        messages = [_read(turn.reply.message) for turn in (one, other)]
+        assert messages[0] == messages[1]
+
+
+def _read(message: Message) -> Message:
+    """A message with its arguments read, because only a stream tells how the model wrote them."""
+    calls = message.get("tool_calls", ())
+    read = [{**call, "function": _calls_in({"tool_calls": [call]})} for call in calls]
+    return {**message, "tool_calls": read}
 
 
 def _calls_in(message: Message) -> list[Any]:
@@ -184,12 +193,29 @@ def test_a_stream_may_be_cut_anywhere(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @settings(deadline=None, max_examples=15)
 @given(data=st.data())
-def test_a_stream_that_ends_early_is_no_answer(name: str, data: st.DataObject) -> None:
-    lines = data.draw(st.sampled_from(PROVIDERS[name].streams)).encode().splitlines(keepends=True)
-    last = max(index for index, line in enumerate(lines) if b"{" in line)
-    kept = data.draw(st.integers(0, last))
+def test_what_came_of_a_stream_that_ends_early_is_kept(name: str, data: st.DataObject) -> None:
+    """It may end in the middle of a line."""
+    stream = data.draw(st.sampled_from(PROVIDERS[name].streams)).encode()
+    whole = APIS[name].streamed(events_in([stream]))
+    came = stream[: data.draw(st.integers(0, len(stream)))]
+    told: list[Message] = []
+    APIS[name].assemble(events_in([came]), told.append)
+    if not any(told):
+        return
+    cut = APIS[name].streamed(events_in([came]))
+    assert cut.finish_reason in ("incomplete", whole.finish_reason)
+    assert whole.text.startswith(cut.text)
+    written = [call["function"]["arguments"] for call in cut.message.get("tool_calls", ())]
+    wanted = [call["function"]["arguments"] for call in whole.message.get("tool_calls", ())]
+    assert all(map(str.startswith, wanted, (text.removesuffix("{}") for text in written)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kept", [0, 60])
+def test_a_stream_of_which_nothing_came_is_no_answer(name: str, kept: int) -> None:
+    stream = PROVIDERS[name].streams[0].encode()[:kept]
     with pytest.raises(ModelError, match="ended before the reply was complete"):
-        APIS[name].assemble(events_in(lines[:kept]), list[Message]().append)
+        APIS[name].streamed(events_in([stream]))
 
 
 JUNK = st.recursive(

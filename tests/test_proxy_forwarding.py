@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
 import openai
 import pytest
+from counting import ends
 from provider_bodies import PROVIDERS
 from server import (
     Answer,
@@ -93,11 +93,9 @@ def test_an_answer_is_passed_on_byte_by_byte() -> None:
 def test_a_stream_comes_unbuffered() -> None:
     """The first piece is here long before the last one is sent."""
     stream = STREAMS["openai"]
-    with serving(Answer(stream, cuts=(10,), pause=5.0)) as server, to(server) as forward:
-        begun = time.monotonic()
+    with ends(), serving(Answer(stream, cuts=(10,), pause=3_600.0)) as server, to(server) as forward:
         content = forward(sent("openai", {})).content
         assert next(iter(content)) == stream[:10].encode()
-        assert time.monotonic() - begun < 2.5
         content.close()  # type: ignore[attr-defined]
 
 

@@ -572,3 +572,52 @@ def test_what_was_broken_or_edited_is_not_kept_as_what_a_model_said(tmp_path):
     found = [made(tmp_path / name) for name in ("plain", "broken", "edited-0", "edited-1")]
     assert found == ["recorded", "authored", "authored", "authored"]
     assert "lovelace" not in (tmp_path / "plain" / "recording.jsonl").read_text(encoding="utf-8")
+
+
+def half_a_stream(message: dict[str, Any]) -> Answer:
+    """A stream of Chat Completions that breaks off before it says how the reply ended."""
+    pieces = [{"role": "assistant", "content": None}, message]
+    events = [{"id": "a", "choices": [{"index": 0, "delta": piece}]} for piece in pieces]
+    return Answer("".join(f"data: {json.dumps(event)}\n\n" for event in events), drop=True)
+
+
+#: What clients raise, by their version.
+BREAKS = "Connection error|incomplete chunked read"
+PART_OF_A_CALL = {"index": 0, "id": "c", "function": {"name": "add", "arguments": '{"a": 1'}}
+
+
+@pytest.mark.parametrize("message", [{"content": "It is 1"}, {"tool_calls": [PART_OF_A_CALL]}])
+def test_a_stream_that_breaks_off_is_told_recorded_and_replayed_so(tmp_path, message):
+    def ask() -> None:
+        client = openai.OpenAI(api_key="k", max_retries=0)
+        for _ in client.chat.completions.create(model="m", messages=QUESTION, stream=True):
+            pass
+
+    folder = tmp_path / "a"
+    with (
+        serving(half_a_stream(message)) as endpoint,
+        watch(to=endpoint.url, folder=folder) as seen,
+        pytest.raises(Exception, match=BREAKS),
+    ):
+        ask()
+    (trace,) = seen.traces
+    assert (trace.outcome, trace.turns[0].reply.end) == ("cut", "cut")
+    assert seen.failures == [{1: "the answer broke off"}]
+    (line,) = Recording(folder / "recording.jsonl")._entries.values()
+    assert line["response"]["choices"][0]["finish_reason"] == "incomplete"
+    with watch(replay=folder) as again, pytest.raises(Exception, match=BREAKS):
+        ask()
+    assert again.traces[0].outcome == "cut"
+    assert again.traces[0].turns[0].reply.message == trace.turns[0].reply.message
+
+
+def test_a_program_that_asks_again_after_a_broken_stream_goes_on_with_its_conversation():
+    whole = {"id": "a", "choices": [{"index": 0, "message": {"role": "assistant", "content": "It is 100."}}]}
+    half = half_a_stream({"content": "It is 1"})
+    with serving(half, Answer(whole)) as endpoint, watch(to=endpoint.url) as seen:
+        client = openai.OpenAI(api_key="k", max_retries=0)
+        with pytest.raises(Exception, match=BREAKS):
+            list(client.chat.completions.create(model="m", messages=QUESTION, stream=True))
+        client.chat.completions.create(model="m", messages=QUESTION)
+    (trace,) = seen.traces
+    assert (trace.outcome, trace.answer, len(trace.turns)) == ("answer", "It is 100.", 2)

@@ -67,7 +67,10 @@ def test_the_domains_replay_on_their_worlds_as_they_were_recorded(stream: bool) 
     replay = Replay("domains", stream=stream)
     asked = prompts("domains")
     traces = [hold(each, replay) for each in asked]
-    assert (replay.recording.header.made, {trace.outcome for trace in traces}) == ("recorded", {"answer"})
+    assert (replay.recording.header.made, {trace.outcome for trace in traces}) == (
+        "recorded",
+        {"answer", "cut"},  # SmolLM2 does not always come to an end
+    )
     assert {each["tools"][0] for each in asked} >= {"devops", "support", "analytics", "security"}
     codes = {error.code for trace in traces for error in trace.errors}
     assert {"resource_not_found", "permission_denied", "invalid_arguments"} <= codes

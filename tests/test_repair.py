@@ -2,10 +2,10 @@
 
 import json
 import re
-import time
 
 import pytest
-from hypothesis import given, settings
+from counting import ends, lines_of
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tools.repair.damage import marks
@@ -14,6 +14,7 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply
 from zoolab.repair import MAX_CHARS, LLMRepair, RuleRepair, keeps_intent
+from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
 
 TABLE = [
@@ -113,7 +114,8 @@ TABLE = [
     ('The arguments are {"a": 1}.', {"a": 1}),
     ('Result = {"a":1}', {"a": 1}),
     ('const args = {"a": 1};', {"a": 1}),
-    ('I use the "add" tool with {"a": 1} as "b" asks', {"a": 1}),
+    ('I use the "add" tool with {"a": 1} now', {"a": 1}),
+    ('I use the "add" tool with {"a": 1} as "b" asks', None),
     ('In the "city": {"a": 1}', None),
     ('x = {"a": 1}', None),
     ('Name: Ada, Address: {"a": 1}', None),
@@ -134,6 +136,21 @@ TABLE = [
     ('{"a": 1}, b: two words', None),
     ('See [1]: {"a": 1}', None),
     ('{"a": {"b": 1}} and c is 2}', None),
+    # What follows an object and may be a part of it is not dropped.
+    ('{}#": null}', None),
+    ('{"a": 1} // "b": 2', None),
+    ('{"a": 1} // b: 2', None),
+    ('{"a": 1} /* , "b": 2} */', None),
+    ('{"a": 1} <!-- {"b": 2} -->', None),
+    ('{"a": 1} and b: two words', None),
+    ("{\"a\": 1} or 'b' then", None),
+    ('```\n{"a": 1}\n```\nb: two words', None),
+    ('```\n{"a": 1}\n```\n12', None),
+    ('{"a": {}#": null}\n}', None),
+    ('{"a": {} // "b": null}\n}', None),
+    ('[1] # "b"', None),
+    ("{'a': 1} I hope it's right.", {"a": 1}),
+    ('{"a": 1}} // done', {"a": 1}),
     ("I do not know.", None),
     # Brackets may be missing at the end, and no more than brackets.
     ('{"a": 1,', {"a": 1}),
@@ -159,6 +176,16 @@ TABLE = [
     # Two things could be meant, or nothing that is one object.
     ('{"a":1}{"a":2}', None),
     ('{"a": 1}\n{"b": 2}', None),
+    ('{"a": "x"}{"a": "x"}', {"a": "x"}),
+    ('{"a": {"b": 1}}\n{"a": {"b": 1}} {"a": {"b": 1}}', {"a": {"b": 1}}),
+    ("{'a': 1,}{\"a\": 1} is what I mean", {"a": 1}),
+    ('{"a": "x"}{"a": "x"', None),
+    ('{"a": 1}{"a": 1.0}', None),
+    ('{"a": 1, "b": 2}{"b": 2, "a": 1}', None),
+    ('{"a": 1}, {"a": 1}', None),
+    ('{"a": 1} # "b"\n{"a": 1}', None),
+    ('{"a": 1}{"a": 1}{"a": 2}', None),
+    ("[1][1]", None),
     ("{a: 1, a: 2}", None),
     ('{"a": 1, "a": 2}', None),
     ('{"a": 1, "a": 1, "a": 2}', None),
@@ -314,6 +341,59 @@ def test_a_type_slip_is_mended_only_where_nothing_else_can_be_meant(raw, meant):
     assert repair.report[0].outcome == ("kept" if meant is None else "changed")
 
 
+ISSUE = {
+    "type": "object",
+    "$defs": {
+        "names": {"type": "array", "items": {"type": "string"}},
+        "box": {"anyOf": [{"$ref": "#/$defs/size"}, {"type": "null"}]},
+        "size": {"type": "object", "properties": {"w": {"type": "integer"}, "in": {"$ref": "#/$defs/box"}}},
+        "loop": {"$ref": "#/$defs/loop"},
+    },
+    "properties": {
+        "labels": {"$ref": "#/$defs/names"},
+        "more": {"$ref": "#/properties/labels"},
+        "maybe": {"anyOf": [{"$ref": "#/$defs/names"}, {"type": "null"}]},
+        "either": {"anyOf": [{"$ref": "#/$defs/names"}, {"type": "string"}]},
+        "box": {"$ref": "#/$defs/box"},
+        "boxes": {"type": "array", "items": {"$ref": "#/$defs/size"}},
+        "count": {"oneOf": [{"type": "integer"}, {"type": "boolean"}]},
+        "text": {"type": "string"},
+        "strange": {"$ref": "#/$defs/loop"},
+        "nowhere": {"$ref": "#/$defs/none"},
+        "any": {},
+    },
+    "additionalProperties": {"type": "array"},
+}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({"labels": '["bug"]', "more": ' ["a", "b"] '}, {"labels": ["bug"], "more": ["a", "b"]}),
+        ({"maybe": "[]", "new": "[1]"}, {"maybe": [], "new": [1]}),
+        ({"labels": "['bug', \"it\",]"}, {"labels": ["bug", "it"]}),
+        ({"box": '{"w": 5.0, "in": "{\\"w\\": \\"7\\"}"}'}, {"box": {"w": 5, "in": {"w": 7}}}),
+        ({"box": {"in": {"in": '{"w": 1}'}}}, {"box": {"in": {"in": {"w": 1}}}}),
+        ({"boxes": ['{"w": 1}', {"w": "2"}]}, {"boxes": [{"w": 1}, {"w": 2}]}),
+        ({"boxes": '[{"w": 1}, "{\\"w\\": 2}"]'}, {"boxes": [{"w": 1}, {"w": 2}]}),
+        ({"count": 5.0}, {"count": 5}),
+        ({"count": "true"}, {"count": True}),
+        ({"either": '["a"]', "text": "[1]", "any": "[1]"}, None),
+        ({"labels": "[1]", "box": '{"w": "x"}', "boxes": "{}"}, None),
+        ({"labels": '["bug"', "more": 'see ["a"]', "maybe": "bug"}, None),
+        ({"labels": '["a"] and ["b"]', "box": '{"w": 1} {"w": 2}'}, None),
+        ({"strange": "[1]", "nowhere": "[1]"}, None),
+        ({"count": 5.5, "any": 5.0, "text": 5.0}, None),
+    ],
+)
+def test_a_value_is_read_again_if_its_schema_does_not_take_the_text(written, meant):
+    repair = RuleRepair()
+    proposed = repair.propose(json.dumps(written), ISSUE)
+    assert proposed == json.dumps(meant or written, separators=(",", ":"))
+    assert repair.report[0].outcome == ("changed" if meant else "kept")
+    assert keeps_intent(json.dumps(written), proposed)
+
+
 @pytest.mark.parametrize("schema", [None, {}, {"properties": 1}, {"properties": {"n": 7}}, {"type": 3}])
 def test_a_strange_schema_changes_nothing(schema):
     assert RuleRepair().propose('{"n": "1"}', schema) == '{"n":"1"}'
@@ -333,7 +413,14 @@ def test_a_strange_schema_changes_nothing(schema):
         ("{'a': 1}", '{"a": [1]}', False),
         ("{'a': 1}", '{"b": 1}', False),
         ("{'a': 1.50}", '{"a": 1.5}', True),
-        ("{'a': 1.0}", '{"a": 1}', False),
+        ("{'a': 1.0}", '{"a": 1}', True),
+        ("{'a': 1}", '{"a": 1.0}', False),
+        ("{'a': 1.5}", '{"a": 1}', False),
+        ("{'a': 9007199254740993.0}", '{"a": 9007199254740992}', False),
+        ("{'a': '[1]'}", '{"a": [1]}', True),
+        ("{'a': '[1'}", '{"a": [1]}', False),
+        ("{'a': 'see [1]'}", '{"a": [1]}', False),
+        ("{'a': 1}{'a': 1}", '{"a": 1}', True),
         ("{'a': 1}", '{"a": true}', False),
         ('{"a": "x", "b": "y"}', r'{"a": "x\", \"b\": \"y"}', False),
         ('{"a": "1", "a": "1"}', '{"a": 1}', True),
@@ -361,19 +448,19 @@ def test_nothing_raises_and_the_guard_has_seen_what_is_proposed(text):
 
 
 @pytest.mark.parametrize(("count", "reason"), [(20, "the model's words, checked"), (1_500, "too many ways")])
-def test_a_guard_that_looks_for_the_nearest_ends_in_time(count, reason):
+def test_a_guard_that_looks_for_the_nearest_does_bounded_work(count, reason):
     units = {"type": "array", "items": {"type": "string", "enum": ["celsius", "kelvin"]}}
     broken, meant = json.dumps({"units": ["Celsiu"] * count})[:-1], json.dumps({"units": ["celsius"] * count})
-    repair, began = LLMRepair(Scripted([meant]), guard="schema"), time.perf_counter()
-    repair.propose(broken, {"type": "object", "properties": {"units": units}})
+    repair = LLMRepair(Scripted([meant]), guard="schema")
+    schema = {"type": "object", "properties": {"units": units}}
+    assert lines_of(lambda: repair.propose(broken, schema)) < 5_000_000
     assert reason in repair.report[0].reason
-    assert time.perf_counter() - began < 15
 
 
 @pytest.mark.parametrize(
     "mark", ["{", "[", '"', "'", "\\", "#", "/*", "`", "<!--", '{"', "['", '{"a":', "1", " \n", '",', '"+']
 )
-def test_a_long_text_of_one_mark_is_refused_in_time(mark):
+def test_a_long_text_of_one_mark_is_refused(mark):
     assert RuleRepair().propose(mark * (MAX_CHARS // len(mark)), {"type": "object"}) is None
     assert RuleRepair().propose('{"a": ' + mark * MAX_CHARS) is None
 
@@ -382,10 +469,11 @@ def test_a_long_text_of_one_mark_is_refused_in_time(mark):
     ("start", "mark"),
     [('["', '//" + "'), ('{"a": [', '" a'), ("{a: ", "tr}0x "), ("[", "<!--,"), ("[", "/*,")],
 )
-def test_a_text_that_makes_readers_look_ahead_again_and_again_is_refused_in_time(start, mark):
-    began = time.perf_counter()
-    assert RuleRepair().propose((start + mark * MAX_CHARS)[:MAX_CHARS]) is None
-    assert time.perf_counter() - began < 10
+def test_a_text_that_makes_readers_look_ahead_again_and_again_is_refused(start, mark):
+    text = (start + mark * MAX_CHARS)[:MAX_CHARS]
+    with ends():
+        assert RuleRepair().propose(text) is None
+        assert lines_of(lambda: RuleRepair().propose(text)) < 100 * MAX_CHARS
 
 
 TEXT = st.text(alphabet="abé😀 '\",:{}[]/#\\\n-01") | st.text(alphabet="ab c") | st.text()
@@ -592,9 +680,8 @@ def test_a_repaired_call_runs_and_the_verdict_shows_the_repair():
 def test_what_was_cut_by_length_is_not_even_shown_to_the_repair():
     repair = RuleRepair()
     verdict, _ = verdict_of("{'a': 42,}", repair, "length")
-    assert (verdict.ok, repair.report) == (False, [])
-    assert (verdict.repair.proposed, verdict.repair.accepted) == (None, False)
-    assert verdict.repair.remaining[0].received == "a reply that was cut off by length"
+    assert (verdict.ok, verdict.repair, repair.report) == (False, None, [])
+    assert verdict.problems[-1].received == "the reply was cut off before its end (length)"
 
 
 def test_a_refused_repair_does_not_run():
@@ -650,7 +737,7 @@ def failing(_request):
     ],
 )
 def test_a_model_that_changes_the_meaning_or_fails_is_refused(reply, reason):
-    repair = LLMRepair(Scripted([reply]))
+    repair = LLMRepair(Scripted([reply]), guard="strict")
     assert repair.propose('{"a": "42"', {"type": "object"}) is None
     assert repair.report[0].outcome == "refused"
     assert reason in repair.report[0].reason
@@ -661,7 +748,8 @@ def test_a_model_that_changes_the_meaning_or_fails_is_refused(reply, reason):
     [
         ("{'a': 'x', 'n': '5',}", '{"a": "x", "n": 5}', ["strict", "words", "schema", None]),
         ('{"a": "x y, "n": 5}', '{"a": "x y", "n": 5}', ["words", "schema", None]),
-        ('{"a": True, "n": 5', '{"a": true, "n": 5}', ["words", None]),
+        ('{"a": True, "n": 5', '{"a": true, "n": 5}', [None]),
+        ('{"a": True, "n": "5"', '{"a": true, "n": 5}', ["strict", "words", None]),
         ('{"a": "X", "n": 5.0}', '{"a": "x", "n": 5}', ["schema", None]),
         ('{"a": "x", "n": 5}', '{"b": "y"}', [None]),
     ],
@@ -748,7 +836,7 @@ WANTED = {
     [
         ('{"to": "nginx}', {"to": "nginx"}, {"words", "schema"}),
         ('"to": "nginx"}', {"to": "nginx"}, {"words", "schema"}),
-        ('{"n": 7.0}', {"n": 7}, {"words", "schema"}),
+        ('{"n": 7.0}', {"n": 7}, {"strict", "words", "schema"}),
         ('{"unit": "Celsius"}', {"unit": "celsius"}, {"schema"}),
         ('{"unit": "Celsius"}', {"unit": "fahrenheit"}, set()),
         ('{"unit": "kelvin"}', {"unit": "celsius"}, set()),
@@ -810,6 +898,122 @@ def test_an_object_that_lost_one_mark_comes_back_as_itself_or_not_at_all(value, 
     assert proposed is None or json.loads(proposed) == value
 
 
+#: What JSON and the words of a text are made of; without the brackets that may close an object once more.
+AFTER = st.text(alphabet=" \n#/*<>!-`;ab1:,{[]\"'“’=.?")
+
+
+@given(value=OBJECTS, after=AFTER)
+@example(value={}, after='#": null}')
+@example(value={"a": {}}, after='// "b": null')
+@example(value={"a": 1}, after=" and b: two words")
+def test_no_member_quote_or_mark_after_an_object_vanishes(value, after):
+    proposed = RuleRepair().propose(json.dumps(value) + after)
+    if set(after) & set('{}[]:,"“='):
+        assert proposed is None
+    assert proposed is None or json.loads(proposed) == value
+
+
+MARKED = st.text(alphabet=" \n#/*ab1:,{}[]\"'")
+
+
+@given(before=MARKED, after=MARKED)
+@example(before="}#", after=": null}")
+@example(before='"a": {}#', after=": null\n}}")
+def test_a_quoted_member_never_vanishes(before, after):
+    """Whatever stands around it, the words of a string are in the proposal, or in a closed comment."""
+    proposed = RuleRepair().propose("{" + before + '"member"' + after)
+    commented = re.search(r'/\*((?!\*/).)*"member"', before + '"member"', re.DOTALL)
+    assert proposed is None or "member" in proposed or commented
+
+
+def test_an_object_said_twice_is_one_and_two_objects_are_none():
+    once = {"city": "Oslo", "days": {"n": [1, 2]}}
+    text = json.dumps(once)
+    schema = {"type": "object"}
+    for raw in (
+        text + text,
+        f"{text}\n{text}",
+        text * 3,
+        json.dumps(text + text),
+        f"```json\n{text}{text}\n```",
+    ):
+        assert json.loads(RuleRepair().propose(raw, schema)) == once
+    for raw in (text + text[:-1], text + text[:9], text + "{}", "{}" + text, f"{text}, {text}"):
+        assert RuleRepair().propose(raw, schema) is None
+
+
+#: The kinds of the chapter on repair: broken writing and a right answer of a model.
+CHAPTER = [
+    ('{"service": "nginx"', {"service": "nginx"}),
+    ('"service": "nginx"}', {"service": "nginx"}),
+    ('{"service": "nginx}', {"service": "nginx"}),
+    ('{"service: "nginx"}', {"service": "nginx"}),
+    ('{"service": "say "hi", Bob"}', {"service": 'say "hi", Bob'}),
+    ('{"service" "nginx" "n": 5}', {"service": "nginx", "n": 5}),
+    ('{"service": ["nginx"}}', {"service": "nginx"}),
+]
+
+
+@pytest.mark.parametrize(("raw", "answer"), CHAPTER)
+def test_a_model_with_the_default_guard_mends_marks(raw, answer):
+    schema = {"type": "object", "properties": {"service": {}, "n": {}, "more": {}}}
+    repair = LLMRepair(Scripted([json.dumps(answer)]))
+    assert repair.guard == "words"
+    assert json.loads(repair.propose(raw, schema)) == answer
+    assert RuleRepair().guard == "strict"
+
+
+@pytest.mark.parametrize(
+    ("raw", "answer"),
+    [
+        ('{"path": "/home/ada/c', {"path": "/home/ada/c"}),
+        ('{"path": "/home', {"path": "/home"}),
+        ('{"path": "/home ', {"path": "/home"}),
+        ("{'path': 'say \\\"hi\\\"", {"path": 'say "hi"'}),
+        ('{"path": "a{2}', {"path": "a{2}"}),
+        ('{"path": "x", "to": "', {"path": "x", "to": ""}),
+        ('{"n": 12', {"n": 12}),
+        ('{"n": 1.', {"n": 1}),
+        ('{"many": [1, 2', {"many": [1, 2]}),
+        ('{"many": [', {"many": []}),
+        ('{"n": 1,', {"n": 1}),
+        ("{", {}),
+        ('```json\n{"path": "/home', {"path": "/home"}),
+    ],
+)
+def test_a_value_that_ends_where_the_text_was_cut_is_refused(raw, answer):
+    for guard in ("strict", "words", "schema"):
+        for schema in (None, {"type": "object", "properties": {"path": {}, "to": {}, "n": {}, "many": {}}}):
+            repair = LLMRepair(Scripted([json.dumps(answer)]), guard=guard)
+            assert repair.propose(raw, schema) is None
+    assert LLMRepair(Scripted([json.dumps(answer)]), guard=None).propose(raw) is not None
+
+
+@given(value=OBJECTS, data=st.data())
+def test_no_model_ends_a_text_that_was_cut_in_a_value(value, data):
+    """The model says exactly what is left of the text: a string or a number that was cut is refused."""
+    value = {**value, "last": data.draw(st.text("ab {}:,é", min_size=2) | st.integers(10, 10**9))}
+    text = json.dumps(value, ensure_ascii=False)
+    kept = text[: data.draw(st.integers(len(text) - len(str(value["last"])), len(text) - 2))].rstrip('"')
+    left = str(value["last"])[: len(kept) - len(text)] if isinstance(value["last"], int) else None
+    said = {**value, "last": int(left) if left else kept.rpartition('"last": "')[2]}
+    assert LLMRepair(Scripted([json.dumps(said)])).propose(kept) is None
+
+
 def test_an_escaped_quote_within_quotes_stays_as_it_is():
     assert RuleRepair().propose("{'&quot;': None}") == '{"&quot;":null}'
     assert RuleRepair().propose("{&quot;a&quot;: 1}") == '{"a":1}'
+
+
+def test_what_was_repaired_goes_back_as_it_ran_and_the_raw_text_stays_in_the_trace(tmp_path):
+    script = Scripted([[("add", "{'a': 42, 'b': 58,}"), ("add", '{"a": 1')], "100."])
+    trace = run("42 + 58?", [add], script, repair=RuleRepair())
+    repaired, broken = (call["function"]["arguments"] for call in trace.messages[1]["tool_calls"])
+    assert json.loads(repaired) == {"a": 42, "b": 58}
+    assert broken == '{"a": 1'
+    assert [call.arguments for call in trace.tool_calls] == ["{'a': 42, 'b': 58,}", '{"a": 1']
+    before = next(step for step in trace.steps if step.kind == "validate")
+    assert trace.messages_at(before)[1]["tool_calls"][0]["function"]["arguments"] == "{'a': 42, 'b': 58,}"
+    assert Trace.load(trace.save(tmp_path / "t.jsonl")) == trace
+    at = next(seq for seq, step in enumerate(trace.steps) if step.kind == "result")
+    assert trace.fork(at, model=Scripted(["100."])).messages[:3] == trace.messages[:3]

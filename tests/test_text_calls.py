@@ -3,17 +3,19 @@
 import json
 import keyword
 import re
-import time
 
 import pytest
+from counting import ends, lines_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoolab import Reply, Scripted, Tool, ToolRegistry, run, tool
+from zoolab import Reply, Request, Scripted, Tool, ToolRegistry, run, tool
 from zoolab.jsontext import MAX_CHARS
+from zoolab.models.recording import Recording, shipped
 from zoolab.repair import RuleRepair
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
 from zoolab.textcalls import before_calls, find_calls, readings, spoken
+from zoolab.textcalls.calls import MARKS as MARKS_OF
 
 ONE = [("f", {"x": 1})]
 TWO = [("f", {"x": 1}), ("g", {"y": "a b", "z": [True, None]})]
@@ -129,6 +131,33 @@ def olmo(calls):
     return "\n".join(["<function_calls>", *lines, "</function_calls>"])
 
 
+def apertus(calls):
+    """Apertus: each call is an object of one member."""
+    return f"<|tools_prefix|>{json.dumps([{name: given} for name, given in calls])}<|tools_suffix|>"
+
+
+def gemma_4(calls, begin="<|tool_call>", end="<tool_call|>", quote='<|"|>'):
+    """Gemma 4: strings between marks, keys without quotes."""
+    return "".join(f"{begin}call:{name}{in_gemma(given, quote)}{end}" for name, given in calls)
+
+
+def function_gemma(calls):
+    """FunctionGemma."""
+    return gemma_4(calls, "<start_function_call>", "<end_function_call>", "<escape>")
+
+
+def in_gemma(value, quote):
+    """A value as the Gemma models write it."""
+    match value:
+        case str():
+            return f"{quote}{value}{quote}"
+        case dict():
+            return "{" + ",".join(f"{k}:{in_gemma(v, quote)}" for k, v in value.items()) + "}"
+        case list():
+            return "[" + ",".join(in_gemma(item, quote) for item in value) + "]"
+    return json.dumps(value)
+
+
 def kimi_3(calls):
     """Kimi K3: says of every value whether it is a string."""
     return "".join(
@@ -176,7 +205,7 @@ def json_list(calls):
 
 WITH_QUOTES = [
     *(hermes, mistral_list, mistral_heads, mistral_ids, kimi, deepseek, gpt_oss),
-    *(llama, pythonic, tool_code, olmo, json_list, json_lines, json_fences),
+    *(llama, pythonic, tool_code, olmo, json_list, json_lines, json_fences, apertus, gemma_4, function_gemma),
 ]
 WITHOUT_QUOTES = [qwen_coder, glm, invoke]
 FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml, kimi_3]
@@ -283,7 +312,8 @@ def test_no_text_raises(text):
     assert [call.slot for call in calls] == list(range(len(calls)))
     assert len({call.id for call in calls}) == len(calls)
     assert isinstance(Reply({"role": "assistant", "content": text}).notes, tuple)
-    assert before_calls(text, find_calls(text)) in text
+    letters = iter(text)
+    assert all(letter in letters for letter in before_calls(text, find_calls(text)))
     for found in readings(text):
         starts = [call.at for call in found]
         assert starts == sorted(starts)
@@ -339,6 +369,7 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
         "In Python, [f(x=1)] makes a list, and so does calls = [f(x=1)].",
         "```python\nprint(1)\n[f(x=1)]\nprint(2)\n```",
         '```csharp\n[Authorize(Roles="Admin")]\npublic class Home {}\n```',
+        '<|start|>assistant to=user<|message|>{"x": 1}',
         "[f(1)]",
         "[f(x=g())]",
         "[f(x=1), 2]",
@@ -463,8 +494,8 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
         ('<function=f>{"x": 1}</function>', ONE),
         ("<tool_call>\n<function=f>\n<parameter=x>\nTrue\n</parameter>\n</tool_call>", [("f", {"x": True})]),
         (
-            "<function=f><parameter=x>\n<p>\n</parameter> b\n</parameter></function>",
-            [("f", {"x": "<p>\n</parameter> b"})],
+            "<function=f><parameter=x>\n<p>\n</p> b\n</parameter></function>",
+            [("f", {"x": "<p>\n</p> b"})],
         ),
         ("<function=f><parameter=x> a\n</parameter></function>", [("f", {"x": " a\n"})]),
         ("<tool_call>f</tool_call>", [("f", {})]),
@@ -487,6 +518,39 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
         ("```tool_code\n[f(x=1)]\n```", ONE),
         ("Sure! [f(x=1)]", ONE),
         ("[\n  f(\n    x=1\n  )\n]", ONE),
+        ('[f(from="Oslo", in=1, is=[True], x=2)]', [("f", {"from": "Oslo", "in": 1, "is": [True], "x": 2})]),
+        ('<｜tool_call_start｜>[f(class="a = b")]<｜tool_call_end｜>', [("f", {"class": "a = b"})]),
+        ('<|channel|>commentary to=functions.f json<|message|>{"x": 1}<|call|>', ONE),
+        ('<|start|>assistant to=functions.f<|channel|>commentary json<|message|>{"x": 1}', ONE),
+        ('<｜channel｜>commentary to=f <｜constrain｜>json<｜message｜>{"x": 1}', ONE),
+        ('assistantcommentary to=functions.f json{"x": 1}', ONE),
+        ('<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant to=functions.f<|message|>{"x": 1}', ONE),
+        ('<|tool▁call▁begin|>f<|tool▁sep|>{"x": 1}', ONE),
+        ('< | tool_call_begin | >function< | tool_sep | >f\n```json\n{"x": 1}', ONE),
+        ('<｜tool_call_begin｜>functions.f:0<｜tool_call_argument_begin｜>{"x": 1}', ONE),
+        (
+            '<‖DSML‖invoke name="f"><‖DSML‖parameter name="x" string="false">1</‖DSML‖parameter>'
+            "</‖DSML‖invoke>",
+            ONE,
+        ),
+        (
+            '<｜｜DSML｜｜invoke name="f"><｜｜DSML｜｜parameter name="x">1</｜｜DSML｜｜parameter>'
+            "</｜｜DSML｜｜invoke>",
+            ONE,
+        ),
+        ('<｜tools_prefix｜>[{"f": {"x": 1}}]<｜tools_suffix｜>', ONE),
+        ("<|tool_call>call:f{x:1}call:f{x:1}<tool_call|>", ONE * 2),
+        (
+            '<|tool_call>call:f{x:{y:[<|"|>a, {b}<|"|>,2.5,true,null]},"z":"q"}<tool_call|>',
+            [("f", {"x": {"y": ["a, {b}", 2.5, True, None]}, "z": "q"})],
+        ),
+        ("I look.\ncall:f{x:1}", ONE),
+        (f"<longcat_tool_call>{glm(ONE)[11:-12].replace('arg_', 'longcat_arg_')}</longcat_tool_call>", ONE),
+        (
+            '<|open|>call tool="f"<|sep|><|open|>json type="object"<|sep|>{"x": 1}<|close|>json<|sep|>'
+            "<|close|>call<|sep|>",
+            ONE,
+        ),
         ("[a.b(x=-1, y=(1, 2), z={'k': true})]", [("a.b", {"x": -1, "y": [1, 2], "z": {"k": True}})]),
     ],
 )
@@ -518,6 +582,46 @@ def test_the_schema_tells_text_from_numbers_where_a_family_writes_no_quotes(fami
         "ref": "null",
         "note": None,
     }
+
+
+CODES = {"type": "string", "enum": ["1", "2"]}
+NESTED = {
+    "$defs": {"Code": CODES, "Day": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+    "type": "object",
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "written", "value"),
+    [
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "5123", "5123"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "null", None),
+        ({"oneOf": [{"type": "string"}, {"type": "array"}]}, "5123", "5123"),
+        ({"oneOf": [{"type": "string"}, {"type": "array"}]}, "[1]", [1]),
+        ({"type": "string", "nullable": True}, "true", "true"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "5123", 5123),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "5123", 5123),
+        ({"$ref": "#/$defs/Code"}, "1", "1"),
+        ({"$ref": "#/$defs/Day"}, "1", 1),
+        ({"$ref": "#/properties/other"}, "1", "1"),
+        ({"allOf": [{"$ref": "#/$defs/Code"}]}, "2", "2"),
+        ({"enum": ["1", "2"]}, "2", "2"),
+        ({"enum": [1, 2]}, "2", 2),
+        ({"const": "7"}, "7", "7"),
+        ({"type": "string", "pattern": "^[A-Z]+$"}, "12", "12"),
+        ({"type": "integer", "maximum": 5}, "12", 12),
+        ({"type": "array", "items": {"type": "string"}}, '["1"]', ["1"]),
+        ({"type": "boolean"}, "True", True),
+        ({"type": "string"}, "None", "None"),
+        ({}, "12", 12),
+        (True, "12", 12),
+        ({"$ref": "#/nowhere"}, "12", 12),
+    ],
+)
+def test_the_checker_of_the_tool_says_how_a_value_without_quotes_is_read(schema, written, value):
+    parameters = {**NESTED, "required": ["w"], "properties": {"v": schema, "w": {}, "other": CODES}}
+    (call,) = read_calls(function_tag("f", {"v": written}), tools={"f": parameters})
+    assert json.loads(call.arguments) == {"v": value}
 
 
 @pytest.mark.parametrize("schema", [None, True, {}, {"properties": []}, {"properties": {"ref": True}}])
@@ -557,7 +661,7 @@ def test_ids_that_a_family_writes_are_kept_and_those_that_are_taken_are_not():
     again = read_calls(
         kimi(ONE), ids=CallIds([{"role": "assistant", "tool_calls": [{"id": "functions.f:0"}]}])
     )
-    assert [(call.id, call.original_id) for call in again] == [("call_1", "functions.f:0")]
+    assert [(call.id, call.original_id) for call in again] == [("call00001", "functions.f:0")]
 
 
 @pytest.mark.parametrize(
@@ -594,28 +698,36 @@ HOSTILE = [
         "<function_calls>f(x=",
     ),
     "<function=f><parameter=a></function>x",
+    *(
+        "\ncall:f{",
+        "call:f{x:1}",
+        "< ",
+        "<| ",
+        "<|channel|>analysis",
+        "assistant ",
+        "to=functions.f ",
+        "[f(from=",
+    ),
+    *('<|tools_prefix|>[{"f":{}},', "<function=f><parameter=a>1</parameter></function>", '"a":', "- "),
     *('{"tool": "f", "arguments": {', "\nAction: x\n", "\n \n", "```json\n", "<|channel>thought "),
 ]
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_the_work_grows_with_the_text_and_no_faster(unit):
-    def seconds(length):
-        began = time.thread_time()
-        find_calls(unit * (length // len(unit)))
-        return time.thread_time() - began
+    def lines(length):
+        return lines_of(lambda: find_calls(unit * (length // len(unit))))
 
-    seconds(1_000)
-    # The best of three: garbage that other tests left is collected in one of them.
-    best = min(seconds(100_000) for _ in range(3))
-    assert best < 0.2 + 40 * seconds(20_000)
+    assert lines(50_000) < 2_000 + 6 * lines(10_000)
+    with ends():
+        find_calls(unit * (1_000_000 // len(unit)))
 
 
 @pytest.mark.parametrize("text", ['{"' * 200_000, "[" * 100_000, "<tool_call>" * 50_000, "\n[f(" * 100_000])
-def test_a_long_hostile_text_ends_in_time(text):
-    began = time.perf_counter()
-    assert read_calls(text) == []
-    assert time.perf_counter() - began < 5
+def test_a_long_hostile_text_is_no_call_and_takes_work_that_grows_with_its_length_alone(text):
+    with ends():
+        assert read_calls(text) == []
+        assert lines_of(lambda: read_calls(text)) < 1_000 + 10 * len(text)
 
 
 @pytest.mark.parametrize(
@@ -638,6 +750,8 @@ def test_nothing_is_read_after_a_mebibyte():
         "<parameter>x</parameter><parameter=a>1</parameter>",
         "<parameter=a>1<parameter=b>2</parameter>",
         "<parameter=a>1",
+        "<parameter=a>1</parameter> b=2</parameter>",
+        "<parameter=a>1</parameter>b><parameter=c>2</parameter></parameter>",
         "<parameter=a>1</parameter>and b is 2",
         '{"a": 1}<parameter=b>2</parameter>',
         f"<parameter={'a' * 200}>1</parameter>",
@@ -696,8 +810,16 @@ def test_a_string_in_a_pythonic_list_may_hold_raw_line_breaks():
         ('{"action": "search", "action_input": "Oslo"}', '"action" and "action_input"'),
         ("<tool_call>search</tool>", "<tool_call>"),
         (f"I call {CALL} and then {NEXT}.", "there is also g"),
+        ("<think>I call <tool_call>f", "a thought holds the begin of a call"),
+        (f"<think>I call {CALL}</think>No.", "a thought holds a call of f"),
+        (f"<|channel|>analysis<|message|>{CALL}<|end|>", "a thought holds a call of f"),
+        ('<|channel|>analysis to=functions.f <|message|>{"x": 1}<|call|>', "a thought holds"),
+        (f"{CALL}\nThis adds.", 'leaves out: "This adds."'),
+        (f"{hermes(ONE)}\n<tool_call>search", "the begin of one more"),
+        ("<｜tool▁calls▁begin｜>search", "the begin of a call"),
         ("Hello.", ""),
         (CALL, ""),
+        (f"```json\n{{{CALL}}}\n```", ""),
         (hermes(TWO), ""),
         ('Data: {"name": "Bob", "age": 5}', ""),
     ],
@@ -708,7 +830,7 @@ def test_what_is_nearly_a_call_has_a_note(text, note):
     assert bool(found) == bool(note)
 
 
-AUTO = [json_fences, json_lines, hermes, qwen_coder]
+AUTO = [json_fences, json_lines, hermes, qwen_coder, gemma_4, apertus]
 
 
 @pytest.mark.parametrize("family", AUTO)
@@ -724,22 +846,131 @@ def test_tools_may_be_sent_natively_and_called_in_text(family):
     assert (assistant["content"], call.reply.text) == ("Both.", said)
 
 
+begins = st.from_regex(MARKS_OF["begin"]).map(lambda mark: mark.replace("\n", " "))
+
+
+@given(st.text("ab .{[\n", max_size=8), begins, st.lists(st.sampled_from(MARKS), max_size=8).map("".join))
+@settings(max_examples=300)
+def test_a_text_with_the_begin_of_a_call_gives_a_call_or_a_note(before, mark, after):
+    text = f"{before}{mark}{after}"
+    assert read_calls(text) or Reply({"role": "assistant", "content": text}).notes
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_begin_of_each_family_is_in_the_table(family):
+    said = family(TWO)
+    if family not in (pythonic, json_list, json_lines, json_fences):
+        assert MARKS_OF["begin"].search(said)
+    thought = {"role": "assistant", "content": None, "reasoning_content": said}
+    for message in (thought, {"role": "assistant", "content": f"<think>{said}"}):
+        assert read_calls(message, text=True) == []
+        assert "a thought holds a call of f" in " ".join(Reply(message).notes)
+
+
+def test_calls_that_are_not_read_leave_a_note():
+    def of(message, finish_reason="stop", raw=None):
+        return " ".join(Reply({"role": "assistant", **message}, finish_reason, raw=raw).notes)
+
+    native = {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    assert "ended with" in of({"content": "Hm."}, "tool_calls")
+    assert (
+        of({"content": hermes(ONE)}, "tool_calls")
+        == of({"content": None, "tool_calls": [native]}, "tool_calls")
+        == ""
+    )
+    assert "beside the calls" in of({"content": hermes(ONE), "tool_calls": [native]}, "tool_calls")
+    one, two = {"message": {"content": "Hi."}}, {"message": {"content": None, "tool_calls": [native]}}
+    assert "choice 2" in of({"content": "Hi."}, raw={"choices": [one, two]})
+    assert of({"content": "Hi."}, raw={"choices": [one, one]}) == ""
+    parts = [{"type": "thinking", "thinking": hermes(ONE)}, {"type": "text", "text": "Hi."}]
+    assert "a thought holds a call of f" in of({"content": parts})
+
+
+sentences = st.from_regex(r"[A-Z][a-z]{1,8}( [a-z]{1,8}){0,4}[.:!]", fullmatch=True)
+strays = st.lists(
+    st.sampled_from(["{", "[", "{{", "[{", "```json\n", "```\n", "`", "<tool_call>\n", "<tools>", "\n"]),
+    max_size=3,
+).map("".join)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(words=sentences | st.just(""), stray=strays)
+@settings(max_examples=30)
+def test_nothing_of_a_call_stays_in_what_goes_back(family, words, stray):
+    text = f"{words}\n{stray}{family(TWO)}"
+    for said in (text, f"{text}}}]\n```", f"{text}\n</tool_call>"):
+        message = {"role": "assistant", "content": said}
+        calls = read_calls(message, text=True)
+        if family is pythonic and "```" in stray:
+            continue  # in a fence, code that is no call may hold such a list
+        assert calls
+        sent = message_with_calls(message, calls, sent_natively=True)
+        assert sent["content"] == words
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ('{{"name": "f", "arguments": {"x": 1}}}', ""),
+        ('Sure.\n```json\n{{"name": "f", "arguments": {}}}\n```', "Sure."),
+        ('```json\nThis adds:\n{"name": "f", "arguments": {}}\n```', "This adds:"),
+        ('{ "tool_calls": [{{"name": "f", "arguments": {}}', ""),
+        ('<think>Hm.</think>\nSure.\n{"name": "f", "arguments": {}}', "<think>Hm.</think>\nSure."),
+        ('<think>Hm.</think>\n{"name": "f", "arguments": {}}', "<think>Hm.</think>"),
+        ('Use <b>f</b> {"name": "f", "arguments": {}}', "Use <b>f</b>"),
+        ('In `code`: `{"name": "f", "arguments": {}}`', "In `code`:"),
+    ],
+)
+def test_the_words_before_a_call_go_back_and_nothing_of_the_call(said, kept):
+    assert before_calls(said, find_calls(said)) == kept
+
+
+@pytest.mark.parametrize("name", ["qwen-tasks", "qwen-tasks-system", "qwen-sampled-seed5", "qwen-course-06"])
+def test_no_recorded_call_leaves_a_mark_behind(name):
+    recording = Recording(shipped()[name])
+    answers = [recording.response(recording.key_of(body)) for body in recording.requests]
+    texts = [answer["choices"][0]["message"]["content"] or "" for answer in answers]
+    kept = [before_calls(text, calls) for text in texts if (calls := find_calls(text))]
+    assert kept
+    assert not [words for words in kept if set(words) & set("{}[]<>")]
+
+
+def test_content_in_parts_is_read_as_its_text_and_other_parts_stay():
+    image = {"type": "image_url", "image_url": {"url": "data:,"}}
+    parts = [{"type": "text", "text": 'One. {"name": "f", '}, {"type": "text", "text": '"arguments": {}}'}]
+    message = {"role": "assistant", "content": parts}
+    calls = read_calls(message, text=True)
+    assert [call.name for call in calls] == ["f"]
+    assert message_with_calls(message, calls, sent_natively=True)["content"] == "One."
+    seen = {"role": "assistant", "content": [image, *parts]}
+    sent = message_with_calls(seen, calls, sent_natively=True)["content"]
+    assert sent == [image, {"type": "text", "text": "One."}]
+
+
+@pytest.mark.parametrize("kind", ["thinking", "reasoning"])
+def test_a_part_that_is_only_thought_is_not_read(kind):
+    parts = [{"type": kind, "text": '{"name": "f", "arguments": {}}'}, {"type": "text", "text": "Hello."}]
+    message = {"role": "assistant", "content": parts}
+    assert (read_calls(message, text=True), Reply(message).text) == ([], "Hello.")
+
+
 def auto(*replies):
     """The trace of a walk whose calls are looked for in text as well."""
     return run("1 + 2?", [add], Scripted([*replies, "Done."]), calls="auto", envelope="plain")
 
 
-def test_native_calls_win_and_only_tools_that_were_offered_are_called_in_text():
+def test_native_calls_win_and_a_call_in_text_of_a_tool_that_was_not_offered_is_a_call():
     native = {"id": "x", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 1}'}}
     both = {"role": "assistant", "content": json_lines([("add", {"a": 5, "b": 5})]), "tool_calls": [native]}
     trace = auto(both)
     assert [(call.origin, call.id) for call in trace.tool_calls] == [("native", "x")]
     assert trace.messages[1] == both
     trace = auto('{"name": "Bob", "arguments": {"age": 5}}')
-    assert trace.tool_calls == []
-    assert "Bob is not among the tools" in trace.diagnose()[0].evidence
-    mixed = json_lines([("Bob", {}), ("add", {"a": 1, "b": 2})])
-    assert [call.name for call in auto(mixed).tool_calls] == ["add"]
+    assert [(call.name, call.origin) for call in trace.tool_calls] == [("Bob", "text")]
+    assert [error.code for error in trace.errors] == ["unknown_tool"]
+    mixed = auto(json_lines([("Bob", {}), ("add", {"a": 1, "b": 2})]))
+    assert [call.name for call in mixed.tool_calls] == ["Bob", "add"]
+    assert [error.code for error in mixed.errors] == ["unknown_tool"]
 
 
 def test_no_call_is_looked_for_where_none_is_allowed():
@@ -748,22 +979,14 @@ def test_no_call_is_looked_for_where_none_is_allowed():
     assert (trace.tool_calls, trace.answer) == ([], said)
 
 
-@pytest.mark.parametrize("calls", ["auto", "text"])
-def test_a_call_in_a_fence_that_was_cut_off_does_not_run(calls):
-    said = '```json\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n'
-    cut = Reply({"role": "assistant", "content": said}, "length")
-    trace = run("1 + 2?", [add], Scripted([cut, "Sorry."]), calls=calls, repair=RuleRepair())
-    assert [error.code for error in trace.errors] == ["invalid_json"]
-    whole = Reply({"role": "assistant", "content": f"{said}```\nAnd"}, "length")
-    assert run("1 + 2?", [add], Scripted([whole, "3."]), calls=calls).errors == []
-
-
 def test_a_message_with_broken_arguments_can_be_sent_again():
     """The template of Qwen in llama.cpp answers 500 to arguments that are not JSON."""
     trace = auto('```json\n{"name": "add", "arguments": {"a": 1,}}\n```')
     assert [error.code for error in trace.errors] == ["invalid_json"]
     (call,) = trace.messages[1]["tool_calls"]
-    assert json.loads(call["function"]["arguments"]) == '{"a": 1,}'
+    assert call["function"]["arguments"] == '{"a": 1,}'
+    (sent,) = Request(trace.messages).body()["messages"][1]["tool_calls"]
+    assert json.loads(sent["function"]["arguments"]) == {"_raw": '{"a": 1,}'}
 
 
 def test_a_model_may_say_itself_that_its_calls_may_be_text():

@@ -1,4 +1,4 @@
-"""The quick tier: the long files are left out, but for what somebody changed."""
+"""The tiers: the quick one leaves the long files out; property tests draw new examples only if asked to."""
 
 from __future__ import annotations
 
@@ -15,6 +15,26 @@ import pytest
 
 @pytest.mark.parametrize("lab", ["l3", "l1"])
 def test_it(lab): ...
+"""
+
+
+PROPERTIES = """
+from pathlib import Path
+from hypothesis import given, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+@given(st.integers())
+def test_a_property(n):
+    with Path("drawn").open("a") as drawn:
+        drawn.write(f"{n} ")
+
+class Machine(RuleBasedStateMachine):
+    @rule()
+    def step(self): ...
+
+TestMachine = Machine.TestCase
+
+def test_no_property(): ...
 """
 
 
@@ -53,3 +73,23 @@ def test_what_was_changed_or_named_is_run(project: Path):
     (project / "labs" / "README.md").write_text("more", encoding="utf-8")
     assert collected(project, "--quick") == ["test_it[l1]", "test_this"]
     assert collected(project, "--quick", "tests/test_labs.py") == ["test_it[l3]", "test_it[l1]"]
+
+
+def drawn(project: Path, *words: str) -> str:
+    """What a property test draws in one run."""
+    (project / "drawn").unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_drawn.py", *words]
+    subprocess.run(command, cwd=project, capture_output=True, check=True)
+    return (project / "drawn").read_text(encoding="utf-8")
+
+
+def test_property_tests_draw_the_same_examples_unless_new_ones_are_asked_for(project: Path):
+    (project / "tests" / "test_drawn.py").write_text(PROPERTIES, encoding="utf-8")
+    first = drawn(project)
+    assert drawn(project) == first
+    assert drawn(project, "--hypothesis-profile", "new") != drawn(project, "--hypothesis-profile", "new")
+
+
+def test_the_second_pass_of_ci_runs_every_property_test_and_no_other(project: Path):
+    (project / "tests" / "test_drawn.py").write_text(PROPERTIES, encoding="utf-8")
+    assert collected(project, "-m", "hypothesis") == ["test_a_property", "runTest"]

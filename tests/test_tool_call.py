@@ -1,9 +1,9 @@
 """Step 3: calls are read as the model wrote them, whatever shape they came in."""
 
 import json
-import time
 
 import pytest
+from counting import ends, lines_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,25 +69,25 @@ def test_a_call_keeps_what_the_model_said():
 @pytest.mark.parametrize("wanted", [MISSING, None, "", 7, ["x"]])
 def test_a_missing_id_is_made_and_the_absence_is_kept(wanted):
     (call,) = read_calls(said(native(id=wanted)))
-    assert (call.id, call.original_id) == ("call_1", "")
+    assert (call.id, call.original_id) == ("call00001", "")
 
 
 def test_one_id_for_all_calls_becomes_one_each():
     calls = read_calls(said(*[native(id="same")] * 4))
-    assert [call.id for call in calls] == ["same", "call_1", "call_2", "call_3"]
+    assert [call.id for call in calls] == ["same", "call00001", "call00002", "call00003"]
     assert [call.original_id for call in calls] == [None, "same", "same", "same"]
 
 
 def test_an_id_that_was_used_in_an_earlier_turn_is_taken():
-    ids = CallIds([{"role": "user", "content": "Hi"}, said(native(id="a"), native(id="call_1"))])
+    ids = CallIds([{"role": "user", "content": "Hi"}, said(native(id="a"), native(id="call00001"))])
     calls = read_calls(said(native(id="a"), native(id=MISSING)), ids=ids)
-    assert [call.id for call in calls] == ["call_2", "call_3"]
+    assert [call.id for call in calls] == ["call00002", "call00003"]
 
 
 def test_a_made_id_is_not_one_that_comes_later_in_the_conversation():
     ids = CallIds([])
-    first = read_calls(said(native(id=MISSING), native(id="call_1")), ids=ids)
-    assert [call.id for call in first] == ["call_1", "call_2"]
+    first = read_calls(said(native(id=MISSING), native(id="call00001")), ids=ids)
+    assert [call.id for call in first] == ["call00001", "call00002"]
 
 
 def test_slots_follow_the_reply_and_not_the_ids():
@@ -122,7 +122,9 @@ def test_text_is_read_only_where_it_is_asked_for_and_calls_are_missing():
     message = {"role": "assistant", "content": text}
     assert [call.origin for call in read_calls(message, text=True)] == ["text"]
     assert [call.origin for call in read_calls(said(native(), content=text), text=True)] == ["native"]
-    assert read_calls({"role": "assistant", "content": [{"type": "text", "text": text}]}, text=True) == []
+    parts = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    assert [call.name for call in read_calls(parts, text=True)] == ["add"]
+    assert read_calls(parts) == []
 
 
 CALL = '{"name": "add", "arguments": {"a": 1, "b": "}{"}}'
@@ -212,10 +214,9 @@ def test_the_id_in_a_text_is_kept():
     ],
     ids=lambda text: text[:30],
 )
-def test_hostile_text_ends_in_time(text):
-    began = time.perf_counter()
-    read_calls(text)
-    assert time.perf_counter() - began < 5
+def test_hostile_text_takes_work_that_grows_with_its_length_alone(text):
+    with ends():
+        assert lines_of(lambda: read_calls(text)) < 1_000 + 10 * len(text)
 
 
 def test_a_message_that_can_be_sent_goes_on_untouched():
@@ -227,7 +228,7 @@ def test_a_mended_message_pairs_with_its_calls_and_keeps_its_other_fields():
     message = {"reasoning": "hm", **said(native(id="a"), native({"x": 1}, id="a")), "content": "Let me see."}
     calls = read_calls(message)
     mended = message_with_calls(message, calls)
-    assert [call["id"] for call in mended["tool_calls"]] == [call.id for call in calls] == ["a", "call_1"]
+    assert [call["id"] for call in mended["tool_calls"]] == [call.id for call in calls] == ["a", "call00001"]
     assert mended["tool_calls"][1]["function"]["arguments"] == '{"x":1}'
     assert (mended["reasoning"], mended["content"]) == ("hm", "Let me see.")
     assert message["tool_calls"][1]["id"] == "a"
@@ -304,4 +305,4 @@ def test_what_else_came_with_a_call_goes_back_with_it():
         "tool_calls": [{"function": function, "extra_content": extra}],
     }
     sent = message_with_calls(came, read_calls(came))["tool_calls"][0]
-    assert sent == {"id": "call_1", "type": "function", "function": function, "extra_content": extra}
+    assert sent == {"id": "call00001", "type": "function", "function": function, "extra_content": extra}

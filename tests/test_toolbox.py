@@ -4,10 +4,10 @@ import itertools
 import json
 import os
 import re
-import time
 from datetime import UTC, datetime
 
 import pytest
+from counting import ends
 from walks import drive
 
 from zoolab.errors import (
@@ -379,10 +379,8 @@ def test_a_query_that_cannot_run_says_why(select, query, says):
     ],
 )
 def test_a_query_without_end_is_stopped(select, query):
-    began = time.monotonic()
-    with pytest.raises(ToolTimeout, match="takes too long"):
+    with ends(), pytest.raises(ToolTimeout, match="takes too long"):
         select(query)
-    assert time.monotonic() - began < 3 * analytics.MAX_SECONDS
     assert select("SELECT 1")["rows"] == [[1]]
 
 

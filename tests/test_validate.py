@@ -17,7 +17,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Limits, Repair, ToolCall, Verdict
 from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
-from zoolab.steps.validate import check_arguments, check_call, check_with_repair
+from zoolab.steps.validate import check_arguments, check_call, check_with_repair, refuse_unfinished
 from zoolab.tools import Tool, ToolRegistry
 
 
@@ -60,14 +60,14 @@ def judged(name, arguments, **options):
     return check_call(ToolCall(1, 0, "call_1", name, arguments), TOOLS, **options)
 
 
-def repaired(arguments, propose, cut=False, name="add"):
+def repaired(arguments, propose, name="add"):
     """The verdict on one call with a repairer that does what `propose` does."""
 
     class Repairer:
         def propose(self, raw, schema=None):
             return propose(raw, schema)
 
-    return check_with_repair(ToolCall(1, 0, "call_1", name, arguments), TOOLS, Repairer(), cut=cut)
+    return check_with_repair(ToolCall(1, 0, "call_1", name, arguments), TOOLS, Repairer())
 
 
 @pytest.mark.parametrize(
@@ -212,17 +212,15 @@ def test_a_repairer_that_raises_is_a_refused_repair():
     assert "ZeroDivisionError" in verdict.repair.remaining[0].received
 
 
-def test_what_was_cut_by_length_is_not_repaired():
-    verdict = repaired('{"a": 1', lambda *_: '{"a": 1}', cut=True)
-    remaining = (Problem("invalid_json", "", "a whole reply", "a reply that was cut off by length"),)
+@pytest.mark.parametrize("arguments", ["", "{}", '{"a": 1', '{"a": 1}'])
+def test_the_last_call_of_a_reply_that_is_not_whole_never_runs(arguments):
+    shortfall = "the reply was cut off before its end (length)"
+    before = judged("add", arguments)
+    verdict = refuse_unfinished(before, shortfall)
     assert not verdict.ok
-    assert verdict.repair == Repair('{"a": 1', None, False, verdict.problems, remaining)
-
-
-def test_what_was_cut_by_length_and_no_repair_could_help_has_none():
-    for arguments, name in (('{"a": 1}', "add"), ("{", "fly")):
-        assert repaired(arguments, lambda *_: '{"a": 2}', cut=True, name=name).repair is None
-    assert check_with_repair(ToolCall(1, 0, "c", "add", "{"), TOOLS, None, cut=True).repair is None
+    assert (verdict.arguments, verdict.repair) == (None, None)
+    assert verdict.problems[:-1] == before.problems
+    assert verdict.problems[-1].received == shortfall
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("add", '{"a": 1}'), ("nobody", "{")])
@@ -259,7 +257,7 @@ def test_a_walk_repairs_unless_the_reply_was_cut(finish, ran):
     (result,) = [step for step in steps if step.kind == "result"]
     assert (result.record.content == "2") is ran
     sent = steps[-1].messages[1]["tool_calls"][0]["function"]["arguments"]
-    assert sent == '{"a": 1', "what the model wrote stays in the conversation"
+    assert sent == ('{"a": 1}' if ran else '{"a": 1'), "what goes back is what ran"
 
 
 def test_a_walk_survives_a_repairer_that_raises():

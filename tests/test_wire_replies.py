@@ -64,7 +64,7 @@ def test_a_response_of_text_has_no_calls(name):
 def test_an_id_that_is_missing_or_no_text_stays_missing(name, id):
     message = APIS[name].from_response(response(name, "", [(id, "add", {"a": 1})]))
     assert "id" not in message["tool_calls"][0]
-    assert read_calls(message) == [ToolCall(1, 0, "call_1", "add", _text(name, {"a": 1}), original_id="")]
+    assert read_calls(message) == [ToolCall(1, 0, "call00001", "add", _text(name, {"a": 1}), original_id="")]
 
 
 def _text(name, arguments):
@@ -118,10 +118,9 @@ JUNK = [
     *({"content": c} for c in ("Hi", None, [1], [{"type": "text"}], [{"type": "text", "text": 1}])),
     {"content": [{"type": "tool_use", "name": "add", "input": CYCLE}]},
     {"content": [{"type": "tool_use", "name": "add", "input": {"a": {1, 2}}}]},
-    *({"candidates": c} for c in ("x", [], [1], [{}], [{"finishReason": "SAFETY"}], [{"content": 1}])),
+    *({"candidates": c} for c in ("x", [], [1], [{}], [{"content": 1}])),
     *({"candidates": [{"content": {"parts": p}}]} for p in ("x", [1], [{"text": 1}], [{"functionCall": 1}])),
     {"choices": [{"message": {"content": DEEP}}], "candidates": DEEP, "message": DEEP, "content": DEEP},
-    {"promptFeedback": {"blockReason": "OTHER"}},
     *({"message": m} for m in (None, "Hi", {"content": 1}, {"tool_calls": "x"}, {"tool_calls": [1]})),
     {"message": {"tool_calls": [{"function": "add"}]}},
 ]

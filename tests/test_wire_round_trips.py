@@ -58,6 +58,22 @@ THOUGHTS = [
 ]
 KEPT = [SIGNED, REASONED, {"anthropic": {"thinking": THOUGHTS}}, {"openai": {"custom": True}}]
 KEPT += [{"ollama": {"thinking": "Hm"}}, {"ollama": {"thinking": ["Hm"]}}]
+#: Where thinking stood: some of them fit some messages.
+ORDERS = [
+    ["call", "thinking"],
+    ["thinking", "call", "thinking"],
+    [1, "thinking", 1],
+    [1, "thinking", 1, "thinking", "call"],
+    ["thinking", 1, 1],
+    ["thinking", 2, "call", "thinking", "call"],
+    "order",
+    [[]],
+]
+KEPT += [{"anthropic": {"thinking": THOUGHTS[: order.count("thinking")], "order": order}} for order in ORDERS]
+KEPT += [
+    {"openai": {"reasoning": REASONED["openai"]["reasoning"] * order.count("thinking"), "order": order}}
+    for order in ORDERS
+]
 EXTRA = st.sampled_from(
     [{}] * 6 + [{"name": "ada"}, {"index": 0}, *({"extra_content": kept} for kept in KEPT)]
 )

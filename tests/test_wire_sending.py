@@ -14,7 +14,7 @@ from provider_bodies import PROVIDERS
 from pydantic import TypeAdapter
 
 from zoolab.apis import APIS
-from zoolab.apis.events import events_in
+from zoolab.apis.events import DONE, events_in
 from zoolab.models.assembly import assemble
 from zoolab.records import Message, Reply
 from zoolab.tokens import Tokens
@@ -182,7 +182,9 @@ def test_broken_arguments_stream_as_the_model_wrote_them() -> None:
 @settings(max_examples=20)
 def test_openai_knows_each_chunk(reply: Reply) -> None:
     ChatCompletion.model_validate(response("openai", Reply(reply.message)), strict=True)
-    for chunk in received("openai", response("openai", reply)):
+    *chunks, end = received("openai", response("openai", reply))
+    assert end is DONE
+    for chunk in chunks:
         ChatCompletionChunk.model_validate(chunk, strict=True)
 
 

@@ -215,13 +215,13 @@ def test_calls_and_results_without_ids_are_paired_by_name_and_place():
     ]
     body = {"contents": [{"role": "model", "parts": parts}, {"role": "user", "parts": results}]}
     ids = [m["tool_call_id"] for m in gemini.from_body(body).messages[1:]]
-    assert ids == ["call_2", "call_1", "call_3"]
+    assert ids == ["call00002", "call00001", "call00003"]
     wanted = [{"function": {"name": name, "arguments": {}}} for name in names]
     said = [{"role": "tool", "tool_name": name, "content": name} for name in ["now", "add"]]
     asked = {"role": "assistant", "content": "", "tool_calls": wanted}
     messages = [asked, *said, {"role": "tool", "content": ""}]
     ids = [m["tool_call_id"] for m in ollama.from_body({"messages": messages}).messages[1:]]
-    assert ids == ["call_2", "call_1", "call_3"]
+    assert ids == ["call00002", "call00001", "call00003"]
 
 
 @pytest.mark.parametrize("name", CONVERTED)

@@ -77,6 +77,10 @@ ERROR_CODES: Mapping[str, ErrorCode] = {
         ErrorCode("loop_limit", "loop", 504, "ToolLoopLimitReached"),
         ErrorCode("model_error", "request", 511),
         ErrorCode("replay_miss", "request", 511),
+        ErrorCode("cut", "tool_call"),
+        ErrorCode("filtered", "tool_call"),
+        ErrorCode("failed", "tool_call"),
+        ErrorCode("empty", "tool_call"),
         ErrorCode("invalid_trace", "trace"),
         ErrorCode("invalid_input", "input"),
     )

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.records import Message, Withheld
+from zoolab.records.messages import text_of
 from zoolab.tools import Tool, ToolRegistry
 
 __all__ = ["BM25", "Embeddings", "words_of"]
@@ -61,8 +62,8 @@ def pick_tools(
     others = [tool for tool in tools if tool.name not in beside]
     if len(others) <= retriever.k:
         return list(tools), ()
-    said = (m.get("content") for m in reversed(messages) if m.get("role") == "user")
-    scores = _scores(retriever, str(next(said, "")), others)
+    said = (text_of(m) for m in reversed(messages) if m.get("role") == "user")
+    scores = _scores(retriever, next(said, ""), others)
     kept = {tool_choice} | {call["function"]["name"] for m in messages for call in m.get("tool_calls") or ()}
     ranking = sorted(range(len(others)), key=lambda i: (others[i].name not in kept, -scores[i], i))
     count = max(retriever.k, sum(tool.name in kept for tool in others))

@@ -27,6 +27,7 @@ import imports
 import loop
 import payload
 import peers
+import proxy
 import recording
 import replay
 import submission
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, Callable[[Effort], Iterator[Row]]] = {
     "inspector": payload.rows,
     "grading": submission.rows,
     "experiment": throughput.rows,
+    "proxy": proxy.rows,
     "imports": imports.rows,
 }
 LIBRARIES = ("zoolab", "openai", "jsonschema", "pandas", "numpy")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -23,30 +22,6 @@ RUN_AXE = """async element => {
     const serious = violations.filter(found => ['serious', 'critical'].includes(found.impact));
     return serious.flatMap(found => found.nodes.map(
         node => `${found.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`));
-}"""
-# From the key to the panel of the step, drawn.
-TIME_STEPS = """async ([element, count]) => {
-    const panel = element.querySelector('.zl-step'), times = [];
-    const frame = () => new Promise(requestAnimationFrame);
-    for (let i = 0; i < count; i++) {
-        const wanted = String(Number(panel.dataset.seq) + 1), start = performance.now();
-        element.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));
-        while (panel.dataset.seq !== wanted || panel.getAttribute('aria-busy') === 'true') await frame();
-        times.push(performance.now() - start);
-    }
-    return times;
-}"""
-
-
-# How long the browser takes for a frame in which nothing happens, here and now.
-TIME_FRAMES = """async count => {
-    const times = [];
-    for (let i = 0; i < count; i++) {
-        const start = performance.now();
-        await new Promise(requestAnimationFrame);
-        times.push(performance.now() - start);
-    }
-    return times;
 }"""
 
 
@@ -109,15 +84,6 @@ class Looking:
         if not self.page.evaluate("() => 'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
         return self.element.evaluate(RUN_AXE)
-
-    def median_of_steps(self, count: int) -> float:
-        """Milliseconds that a step takes, measured in the browser."""
-        handle = self.element.element_handle()
-        return statistics.median(self.page.evaluate(TIME_STEPS, [handle, count]))
-
-    def median_of_frames(self, count: int) -> float:
-        """Milliseconds of a frame in which nothing happens: 17, or more where the machine is busy."""
-        return statistics.median(self.page.evaluate(TIME_FRAMES, count))
 
 
 def write_notebook(path: Path, cells: list[str]) -> Path:

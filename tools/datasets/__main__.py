@@ -14,12 +14,20 @@ from pathlib import Path
 
 from tools.datasets.building import BUILDERS, broken_made_again, cases_made_again
 from tools.datasets.checking import checks
+from tools.datasets.reports import reports_made_again
 from zoolab.commands.record import record
 from zoolab.datasets.loading import read_rows, rows_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import visible
 from zoolab.models.local import LocalModel
 from zoolab.models.recording import Recording, shipped
+
+#: What is made out of other files, or out of code.
+_MADE = {
+    "selection-cases": cases_made_again,
+    "broken-arguments": broken_made_again,
+    "endpoint-reports": reports_made_again,
+}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -75,7 +83,7 @@ def _with_prompts(only: list[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _check(options: argparse.Namespace) -> int:
-    if options.name in ("selection-cases", "broken-arguments"):
+    if options.name in _MADE:
         return _check_made(options.name)
     only = options.only if options.name == "recordings" else [options.name]
     same, differing = Counter[str](), Counter[str]()
@@ -91,7 +99,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _check_made(name: str) -> int:
     """Of what is made out of other files: would it be made so again?"""
-    made = cases_made_again() if name == "selection-cases" else broken_made_again()
+    made = _MADE[name]()
     kept = list(rows_of(name))
     differing = [str(new["id"]) for new, row in zip(made, kept, strict=False) if new != row]
     if len(made) != len(kept):

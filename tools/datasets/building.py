@@ -12,6 +12,7 @@ from tools.datasets.asking import Askers
 from tools.datasets.cases import make_cases, read_templates
 from tools.datasets.outputs import broken_rows, missing_from, output_id, output_row
 from tools.datasets.questions import SEED, outputs_plan
+from tools.datasets.reports import reports_made_again
 from tools.datasets.traces import all_runs, damage, save_runs
 from tools.datasets.trials import trial_row, trials
 from zoolab.datasets.loading import DOMAINS, DataSet, lookup, read_rows, rows_of, selection_tools
@@ -48,6 +49,11 @@ def cases_made_again() -> list[Row]:
 def _build_cases(_tell: Tell) -> None:
     """Write the selection cases."""
     _write("selection-cases", cases_made_again())
+
+
+def _build_reports(_tell: Tell) -> None:
+    """Write the endpoint reports."""
+    _write("endpoint-reports", reports_made_again())
 
 
 def _build_outputs(tell: Tell) -> None:
@@ -210,5 +216,6 @@ BUILDERS: Mapping[str, Callable[[Tell], None]] = {
     "selection-outputs": _build_outputs,
     "broken-arguments": _build_broken,
     "trials": _build_trials,
+    "endpoint-reports": _build_reports,
     "traces": _build_traces,
 }

@@ -40,6 +40,11 @@ def registered(*kinds: type[Api]) -> Mapping[str, Api]:
 
     Raises:
         InvalidInput: One lacks something, as `check` says, or two have the same name.
+
+    >>> class Mine(Ollama):
+    ...     name, label, address = "mine", "My own API", "https://mine.invalid"
+    >>> [*registered(Ollama, Mine)]
+    ['ollama', 'mine']
     """
     found: dict[str, Api] = {}
     for kind in kinds:

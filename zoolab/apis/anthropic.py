@@ -26,26 +26,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.call_deltas import CallDeltas
+from zoolab.apis.events import cut, text_delta
 from zoolab.apis.interface import ERROR_KINDS, Api, Body, Fields, Tell
+from zoolab.apis.merging import copied, merge
 from zoolab.apis.messages import (
     arguments_object,
     calls_sent,
     is_error,
     joined_texts,
-    kept_as,
     objects_kept,
     reply_message,
     text_sent,
     turns_of,
 )
+from zoolab.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
 from zoolab.apis.plain import Manner, system_apart
-from zoolab.apis.reading import RAW, Reading, as_dict
+from zoolab.apis.reading import Reading, as_dict
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import plain
 from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
+from zoolab.records.outgoing import RAW
 from zoolab.schema.parts import NO_PARAMETERS, subschemas
 from zoolab.tokens import Tokens
 
@@ -104,7 +107,7 @@ class Anthropic(Api):
         )
     )
 
-    _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
+    _manner = Manner(of_message=lambda message: _thinking_kept(message))
     _system = "system"
     _answer = "output_config"
     _stops = "stop_sequences"
@@ -132,7 +135,8 @@ class Anthropic(Api):
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
         """Blocks grow, by index."""
         answer: Body = {}
-        blocks: dict[str, Body] = {}
+        blocks: list[Body] = []
+        at: dict[str, Body] = {}
         calls = CallDeltas()
         for event in events:
             place = str(event.get("index"))
@@ -140,25 +144,26 @@ class Anthropic(Api):
                 case {"type": "message_start", "message": dict(message)}:
                     answer = {**message}
                 case {"type": "content_block_start", "content_block": dict(block)}:
-                    blocks[place] = {**block}
+                    at[place] = copied(block)
+                    blocks.append(at[place])
                     if block.get("type") == "tool_use":
                         whole = encode(block["input"]) if block.get("input") else ""
                         tell(calls.begin(place, block, whole))
                 case {"type": "content_block_delta", "delta": dict(delta)}:
-                    block = blocks.setdefault(place, {})
-                    for key, text in delta.items():
-                        if key != "type" and isinstance(text, str):
-                            block[key] = f"{block.get(key) or ''}{text}"
+                    if place not in at:
+                        blocks.append(at.setdefault(place, {}))
+                    merge(at[place], _grown(delta))
                     tell(text_delta(delta.get("text")) or calls.more(place, delta.get("partial_json")))
                 case {"type": "message_delta"}:
                     usage = {**as_dict(answer.get("usage")), **as_dict(event.get("usage"))}
-                    answer |= {**as_dict(event.get("delta")), "usage": usage}
+                    answer |= {**without(event, ("type", "delta")), **as_dict(event.get("delta"))}
+                    answer["usage"] = usage
                 case {"type": "message_stop"}:
-                    for block in blocks.values():
-                        if text := block.pop("partial_json", ""):
-                            block["input"] = arguments_object(text)
-                    return {**answer, "content": [*blocks.values()]}
-        raise too_early()
+                    break
+        for block in blocks:
+            if text := block.pop("partial_json", ""):
+                block["input"] = arguments_object(text)
+        return {**answer, "content": blocks}
 
     def _end_said(self, answer: Body) -> str | None:
         word = answer.get("stop_reason")
@@ -278,14 +283,22 @@ def _turn(messages: list[Message]) -> Message:
 
 
 def _blocks_of(message: Message) -> list[dict[str, Any]]:
-    text = text_sent(message)
-    blocks = _thinking_of(message)
-    if text:
-        blocks.append({"type": "text", "text": text})
-    for id, name, arguments in calls_sent(message):
-        own = {"id": id} if id else {}
-        blocks.append({"type": "tool_use", **own, "name": name, "input": arguments})
-    return blocks
+    thinking = _thinking_of(message)
+    order = in_order(message, "anthropic", len(thinking))
+    return [
+        {"type": "text", "text": each} if what == "text" else each
+        for what, each in laid_out(order, thinking, text_sent(message), map(_tool_use, calls_sent(message)))
+    ]
+
+
+def _tool_use(call: tuple[str | None, str, dict[str, Any]]) -> dict[str, Any]:
+    id, name, arguments = call
+    return {"type": "tool_use", **({"id": id} if id else {}), "name": name, "input": arguments}
+
+
+def _thinking_kept(message: Mapping[str, Any]) -> dict[str, Any]:
+    thinking = _thinking_of(message)
+    return kept_in_order(_THINKING, thinking, in_order(message, "anthropic", len(thinking)))
 
 
 def _thinking_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -327,7 +340,16 @@ def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
     calls = [block for block in blocks if block.get("type") == "tool_use"]
     made = [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls]
     thinking = list(filter(_is_thinking, blocks))
-    return {**reply_message("".join(texts), made), **kept_as(_THINKING, thinking)}
+    order = [each for block in blocks if (each := _in_order(block))]
+    return {**reply_message("".join(texts), made), **kept_in_order(_THINKING, thinking, order)}
+
+
+def _in_order(block: dict[str, Any]) -> str | int:
+    """What a block is in the order of its message; nothing if it is left out."""
+    if _is_thinking(block):
+        return THINKING
+    kind = block.get("type")
+    return CALL if kind == "tool_use" else len(block["text"]) if kind == "text" else 0
 
 
 def _joined_text(content: Any, reading: Reading, between: str) -> str:
@@ -347,6 +369,13 @@ def _text_in(block: dict[str, Any], reading: Reading) -> str:
     if block.get("type") != "text":
         raise reading.junk(f"text, tool_use and tool_result, not {excerpt(block.get('type'))}")
     return reading.text(block.get("text"))
+
+
+def _grown(delta: Body) -> Body:
+    """What a delta adds to its block: a citation goes to the list of them."""
+    fields = without(delta, ["type"])
+    listed = {f"{key}s": [value] for key, value in fields.items() if isinstance(value, dict)}
+    return listed | {key: value for key, value in fields.items() if not isinstance(value, dict)}
 
 
 def _block(block: Body) -> tuple[Body, list[Body]]:

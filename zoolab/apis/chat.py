@@ -14,15 +14,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from zoolab.apis.events import PIECE, cut, server_sent
+from zoolab.apis.call_deltas import CallsBySlot
+from zoolab.apis.events import DONE, PIECE, cut, server_sent
 from zoolab.apis.interface import A_CHOICE, CHOICES, Api, Body, Tell, Tools
+from zoolab.apis.merging import comes_whole, merge
 from zoolab.apis.messages import raw_calls
 from zoolab.apis.plain import Notes, WireWarning
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.errors import ModelError
 from zoolab.files import read_table
-from zoolab.jsontext import encode, excerpt
-from zoolab.records.exchange import Reply, Request
+from zoolab.jsontext import excerpt
+from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
 from zoolab.tokens import Tokens
 
@@ -84,47 +86,38 @@ class ChatCompletions(Api):
         return Reply(made, finish, usage, whole.get("model"), raw=whole)
 
     def streamed(self, events: Iterable[object], tell: Tell = lambda _delta: None) -> Reply:
-        """All deltas are kept, empty ones too."""
+        """All deltas are kept. Some endpoints do not say why the reply ended, but that it did."""
         pieces: list[Message] = []
 
         def keep(delta: Message) -> None:
             pieces.append(delta)
             tell(delta)
 
-        answer = self.assemble(map(as_dict, events), keep)
+        marked = _Marked(events)
+        answer = self._assembled(marked, keep)
         if not pieces:
             raise ModelError(
                 "the stream ended before a reply began", expected="a stream of events that ends with [DONE]"
             )
-        return replace(self.reply(answer), pieces=tuple(pieces), raw=None)
+        reply = replace(self.reply(answer), pieces=tuple(pieces))
+        if reply.finish_reason is not None or reply.usage is not None or marked.done:
+            return reply
+        return self._cut(reply)
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """Put the chunks of a streamed reply together, calls by slot.
-
-        A delta without an index goes on with the call that has its id, or with the last one; a delta with
-        a new id, or with a name where no id and no index say whose it is, begins another call.
-        """
-        message: Message = {"role": "assistant", "content": None}
-        calls = _CallsBySlot()
-        finish, usage, model = None, None, None
+        """Each chunk has a delta of the message of each choice; those of the first one are told."""
+        answer: Body = {"object": "chat.completion"}
+        choices: dict[int, _Choice] = {}
         for chunk in events:
-            usage, model = as_dict(chunk.get("usage")) or usage, chunk.get("model") or model
-            choice = _first(chunk.get("choices"))
-            finish = choice.get("finish_reason") or finish
-            if choice:
-                delta = as_dict(choice.get("delta"))
-                tell(delta)
-                for key in ("content", "refusal", "reasoning_content", "reasoning"):
-                    if isinstance(delta.get(key), str):
-                        message[key] = (message.get(key) or "") + delta[key]
-                if "extra_content" in delta:
-                    message["extra_content"] = delta["extra_content"]
-                for part in dicts_in(delta.get("tool_calls")):
-                    calls.add(part)
-        if calls.calls:
-            message["tool_calls"] = calls.calls
-        ended = {"index": 0, "message": message, "finish_reason": finish}
-        return {"object": "chat.completion", "model": model, "choices": [ended], "usage": usage}
+            others = {key: value for key, value in chunk.items() if key not in ("choices", "object")}
+            answer |= {key: value for key, value in others.items() if value or key not in answer}
+            for found in dicts_in(chunk.get("choices")):
+                index = found.get("index")
+                choice = choices.setdefault(index if isinstance(index, int) else 0, _Choice())
+                choice.add(found)
+            if first := _first(chunk.get("choices")):
+                tell(as_dict(first.get("delta")))
+        return {**answer, "choices": [choices[index].whole(index) for index in sorted(choices)]}
 
     def _end_said(self, answer: Body) -> str | None:
         word = _first(answer.get("choices")).get("finish_reason")
@@ -231,18 +224,19 @@ def chunks_of(completion: Body, piece: int = PIECE) -> Iterator[Body]:
 
 
 def _deltas(message: Body, piece: int) -> Iterator[Body]:
-    own = {"extra_content": message["extra_content"]} if "extra_content" in message else {}
-    yield {"role": "assistant", "content": "" if message.get("content") == "" else None, **own}
-    for key, text in message.items():
-        if key != "role" and isinstance(text, str):
-            yield from ({key: part} for part in cut(text, piece))
+    content = message.get("content")
+    begun: Body = {"role": "assistant", "content": "" if content == "" else None}
+    own = {key: value for key, value in message.items() if key not in ("role", "tool_calls")}
+    texts = {key for key, value in own.items() if isinstance(value, str) and not comes_whole(key)}
+    yield begun | {key: value for key, value in own.items() if key not in texts and value is not None}
+    for key in filter(texts.__contains__, own):
+        yield from ({key: part} for part in cut(own[key], piece))
     for index, call in enumerate(dicts_in(message.get("tool_calls"))):
         function = as_dict(call.get("function"))
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""
-        named = {"name": function.get("name"), "arguments": "" if text else arguments}
-        others = {key: call[key] for key in ("id", "extra_content") if key in call}
-        yield {"tool_calls": [{"index": index, **others, "type": "function", "function": named}]}
+        named = {**function, "arguments": "" if text else arguments} if function else {}
+        yield {"tool_calls": [{**call, "index": index, **({"function": named} if named else {})}]}
         for part in cut(text, piece):
             yield {"tool_calls": [{"index": index, "function": {"arguments": part}}]}
 
@@ -252,49 +246,49 @@ def error_body(said: str, kind: str = "invalid_request_error", param: str = "", 
     return {"error": {"message": said, "type": kind, "param": param or None, "code": code}}
 
 
-class _CallsBySlot:
-    """Calls under construction, in the order in which they began."""
+class _Marked:
+    """The events of a stream without the mark of its end, and whether that came."""
+
+    def __init__(self, events: Iterable[object]) -> None:
+        self._events = events
+        self.done = False
+
+    def __iter__(self) -> Iterator[Body]:
+        for event in self._events:
+            self.done = self.done or event is DONE
+            yield as_dict(event if event is not DONE else None)
+
+
+class _Choice:
+    """One of the choices of a streamed completion, under construction."""
 
     def __init__(self) -> None:
-        self.calls: list[dict[str, Any]] = []
-        self._at_index: dict[int, list[dict[str, Any]]] = {}
+        self._message: Message = {"role": "assistant", "content": None}
+        self._calls = CallsBySlot()
+        self._others: Body = {}
+        self._came = False
 
-    def add(self, part: dict[str, Any]) -> None:
-        call = self._call_of(part)
-        function, given = call["function"], as_dict(part.get("function"))
-        call["id"] = call["id"] or part.get("id")
-        if "extra_content" in part:
-            call["extra_content"] = part["extra_content"]
-        name, arguments = given.get("name") or "", given.get("arguments")
-        if name != function["name"]:
-            function["name"] += str(name)
-        if arguments is not None:
-            function["arguments"] += arguments if isinstance(arguments, str) else encode(arguments)
+    def add(self, choice: Body) -> None:
+        """Add what a chunk says of the choice."""
+        delta = _delta_in(choice) if "delta" in choice or not self._came else {}
+        self._came = self._came or bool(delta)
+        merge(self._message, without(delta, ("role", "tool_calls")))
+        for part in dicts_in(delta.get("tool_calls")):
+            self._calls.add(part)
+        merge(self._others, without(choice, ("delta", "message", "index")))
+        if word := choice.get("finish_reason"):
+            self._others["finish_reason"] = word
 
-    def _call_of(self, part: dict[str, Any]) -> dict[str, Any]:
-        index, own = part.get("index"), part.get("id")
-        indexed = isinstance(index, int)
-        known = self._at_index.setdefault(index, []) if isinstance(index, int) else self.calls
-        same = next((call for call in reversed(known) if own and call["id"] == own), None)
-        call = same or (known[-1] if known else None)
-        if call is None or _begins_another(part, call, indexed):
-            call = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
-            self.calls.append(call)
-            if known is not self.calls:
-                known.append(call)
-        return call
+    def whole(self, index: int) -> Body:
+        """The choice as it is in a completion that was not streamed."""
+        calls = self._calls.whole()
+        message = {**self._message, **({"tool_calls": calls} if calls else {})}
+        return {"index": index, "message": message, "finish_reason": None, **self._others}
 
 
-def _begins_another(part: dict[str, Any], call: dict[str, Any], indexed: bool) -> bool:
-    """Whether a delta is the first of a call other than the one it seems to belong to."""
-    own, name = part.get("id"), as_dict(part.get("function")).get("name")
-    if own and call["id"] and own != call["id"]:
-        return bool(name) or not indexed
-    identified = indexed or bool(own and call["id"])
-    if not name or not identified:
-        return bool(name)
-    # Some endpoints repeat the name in each delta, and some give every call the same index or id.
-    return bool(call["function"]["arguments"]) and name != call["function"]["name"]
+def _delta_in(choice: Body) -> Message:
+    """What a chunk adds to a message; some endpoints answer a request for a stream with the whole message."""
+    return as_dict(choice["delta"] if "delta" in choice else choice.get("message"))
 
 
 def _first(choices: object) -> dict[str, Any]:

@@ -17,7 +17,8 @@ What differs from OpenAI's form, and is made plain on the way:
 
 What is read from a body or a response of others, and comes back otherwise: calls and results without ids,
 which are paired by name and place; texts of one turn are joined, and stand before its calls; thoughts are
-left out, a thought signature stays with its call, or with the text.
+left out, a thought signature stays with its call, or with the text; a schema in `parameters`, whose types are
+in capitals, becomes JSON Schema.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.call_deltas import CallDeltas
+from zoolab.apis.events import DONE, cut, text_delta
 from zoolab.apis.interface import Api, Body, Fields, Tell, Tools
+from zoolab.apis.merging import copied
 from zoolab.apis.messages import (
     calls_sent,
     extra,
@@ -46,7 +49,7 @@ from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
 from zoolab.records.exchange import Reply, without
 from zoolab.records.messages import Message
-from zoolab.schema.parts import subschemas
+from zoolab.schema.parts import TYPES, subschemas
 from zoolab.tokens import Tokens
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
@@ -55,6 +58,7 @@ _SIGNATURE = ("google", "thought_signature")
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 _PROMISED = frozenset(read_table("zoolab.schema", "keywords.toml")["gemini"])
 _MOST_SCHEMAS = 10_000
+_OF_TEXT = {"text", "thought", "thoughtSignature"}
 
 
 class Gemini(Api):
@@ -157,24 +161,25 @@ class Gemini(Api):
         return {"error": {"code": status, "message": said, "status": kind.upper() or "UNKNOWN"}}
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """Each event is a response with further parts."""
+        """Each event is a response with further parts of each candidate; those of the first are told."""
         answer: Body = {}
-        candidate: Body = {}
-        parts: list[Body] = []
+        candidates: dict[int, Body] = {}
         calls = CallDeltas()
         for event in events:
-            candidates = event.get("candidates")
-            found = as_dict(candidates[0] if isinstance(candidates, list) and candidates else None)
-            answer, candidate = {**answer, **event}, {**candidate, **found}
-            for part in dicts_in(as_dict(found.get("content")).get("parts")):
-                parts.append(part)
-                call = as_dict(part.get("functionCall"))
-                tell(calls.whole(call, "args") if call else text_delta(part.get("text"), part.get("thought")))
-        if "content" in candidate:
-            candidate["content"] = {"role": "model", "parts": parts}
-        if candidate.get("finishReason") or answer.get("promptFeedback"):
-            return {**answer, "candidates": [candidate]}
-        raise too_early()
+            if event is not DONE:
+                answer |= event
+            for place, found in enumerate(dicts_in(event.get("candidates"))):
+                index = found.get("index")
+                number = index if isinstance(index, int) else place
+                known = candidates.setdefault(number, {})
+                parts = [*dicts_in(as_dict(known.get("content")).get("parts"))]
+                more = dicts_in(as_dict(found.get("content")).get("parts"))
+                known |= found
+                if "content" in known:
+                    known["content"] = {"role": "model", "parts": _joined(parts, more)}
+                for part in more if number == min(candidates) else ():
+                    tell(_delta_of(part, calls))
+        return {**answer, "candidates": [candidates[number] for number in sorted(candidates)]}
 
     def _end_said(self, answer: Body) -> str | None:
         candidates = dicts_in(answer.get("candidates")) or [{}]
@@ -183,6 +188,13 @@ class Gemini(Api):
             return blocked if self.ends.get(blocked) == "content_filter" else "SAFETY"
         word = candidates[0].get("finishReason")
         return word if isinstance(word, str) else None
+
+    def _ends_without_content(self, answer: Any) -> bool:
+        """Whether the API says why there is no content: the prompt was blocked, or a call was malformed."""
+        answer = as_dict(answer)
+        candidate = next(iter(dicts_in(answer.get("candidates"))), {})
+        end = self.ends.get(self._end_said(answer) or "", "stop")
+        return end != "stop" and not as_dict(candidate.get("content")).get("parts")
 
     def events(self, response: Body) -> Iterator[Body]:
         candidate = response["candidates"][0]
@@ -217,6 +229,8 @@ class Gemini(Api):
     def _read_reply(self, body: Any, reading: Reading) -> Message:
         """The first candidate; thought signatures, which newer models want back, stay with what they sign."""
         expected = "a candidate with content"
+        if self._ends_without_content(body):
+            return reply_message(None, [])
         candidates = reading.items(reading.object(body, expected).get("candidates"), expected)
         candidate = reading.object(candidates[0] if candidates else None, expected)
         content = reading.object(candidate.get("content"), expected)
@@ -266,6 +280,8 @@ class Gemini(Api):
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
         function = dict(tool)
+        if isinstance(function.get("parameters"), dict):
+            function["parameters"] = json_schema(function["parameters"])
         written = function.pop("parametersJsonSchema", ...)
         return function if written is ... else {**function, "parameters": written}
 
@@ -281,6 +297,27 @@ class Gemini(Api):
         if found:
             unpromised = f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}"
             notes.add("schema_subset", path, unpromised)
+
+
+def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a schema as Gemini's SDKs write it: with types in capitals, and `nullable`.
+
+    >>> json_schema({"type": "OBJECT", "properties": {"day": {"type": "STRING", "nullable": True}}})
+    {'type': 'object', 'properties': {'day': {'type': ['string', 'null']}}}
+    """
+    made: dict[str, Any] = copied(schema)
+    waiting: list[Any] = [made]
+    for inner in waiting:
+        if len(waiting) > _MOST_SCHEMAS or not isinstance(inner, dict):
+            continue
+        kind = inner.get("type")
+        if isinstance(kind, str) and kind.isupper() and kind.lower() in TYPES:
+            inner["type"] = kind.lower()
+            if inner.get("nullable") is True:
+                del inner["nullable"]
+                inner["type"] = [inner["type"], "null"]
+        waiting += (child for _path, child in subschemas(inner))
+    return made
 
 
 def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
@@ -379,6 +416,26 @@ def _result_in(part: dict[str, Any], reading: Reading) -> Message:
     id, name = result.get("id"), result.get("name")
     called = {"tool_call_id": id if isinstance(id, str) else None, "content": text}
     return {"role": "tool", **called, "tool_name": name if isinstance(name, str) else ""}
+
+
+def _delta_of(part: Body, calls: CallDeltas) -> Message:
+    """What a part adds to the message."""
+    call = as_dict(part.get("functionCall"))
+    return calls.whole(call, "args") if call else text_delta(part.get("text"), part.get("thought"))
+
+
+def _joined(parts: list[Body], more: list[Body]) -> list[Body]:
+    """Parts and further ones; a text goes on with the text before, unless that was signed."""
+    made = [*parts]
+    for part in more:
+        last = made[-1] if made else {}
+        text, before = part.get("text"), last.get("text")
+        alike = last.keys() <= {"text", "thought"} and last.get("thought") == part.get("thought")
+        if isinstance(text, str) and isinstance(before, str) and alike and not part.keys() - _OF_TEXT:
+            made[-1] = {**last, **part, "text": before + text}
+        else:
+            made.append(part)
+    return made
 
 
 def _pieces(parts: list[Body]) -> Iterator[Body]:

@@ -14,13 +14,15 @@ from inspect import isabstract
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from zoolab.apis.events import server_sent
-from zoolab.apis.messages import function_in, tool_names
+from zoolab.apis.call_deltas import CallsBySlot
+from zoolab.apis.events import server_sent, too_early
+from zoolab.apis.messages import function_in, raw_calls, tool_names
 from zoolab.apis.plain import Manner, Notes, Path, Placed, WireWarning, plain_message, plain_messages
-from zoolab.apis.reading import Reading, as_dict
+from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
+from zoolab.jsontext.readonly import MAX_LEVELS, TooDeep
 from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
 from zoolab.tokens import Tokens
@@ -148,15 +150,43 @@ class Api(ABC):
                 pieces.append(delta)
                 tell(delta)
 
-        answer = self.assemble(map(as_dict, events), keep)
-        return replace(self.reply(answer), pieces=tuple(pieces))
+        answer = self._assembled(map(as_dict, events), keep)
+        whole = self._is_whole(answer)
+        try:
+            reply = self.reply(answer)
+        except ModelError:
+            if whole:
+                raise
+            raise too_early() from None
+        message = _with_arguments_as_written(reply.message, pieces)
+        reply = replace(reply, message=message, pieces=tuple(pieces))
+        return reply if whole else self._cut(reply)
+
+    def _assembled(self, events: Iterable[Body], tell: Tell) -> Body:
+        try:
+            return self.assemble(events, tell)
+        except (TooDeep, RecursionError):
+            raise ModelError(
+                "the model replied with a value that is nested too deeply",
+                expected=f"at most {MAX_LEVELS} levels",
+            ) from None
+
+    def _is_whole(self, answer: Body) -> bool:
+        """Whether a streamed answer came to its end."""
+        return self._end_said(answer) is not None
+
+    def _cut(self, reply: Reply) -> Reply:
+        """A reply whose stream ended too early; raises `ModelError` if nothing of it had come."""
+        if not any(value for key, value in reply.message.items() if key != "role"):
+            raise too_early()
+        return replace(reply, finish_reason="incomplete")
 
     @abstractmethod
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
         """The answer in the events of a stream, in the form that the API gives without streaming.
 
-        `tell` gets what each event adds to the message (empty if it adds nothing). Raises `ModelError` if the
-        stream ends too early.
+        `tell` gets what each event adds to the message (empty if it adds nothing). If the stream ends too
+        early, the answer holds what came.
         """
 
     @abstractmethod
@@ -425,6 +455,23 @@ def _answer_described(settings: Mapping[str, Any]) -> dict[str, Any] | None:
     described = wanted.get("json_schema") if isinstance(wanted, dict) else None
     known = isinstance(described, dict) and isinstance(described.get("schema"), dict)
     return described if known else None
+
+
+def _with_arguments_as_written(message: Message, deltas: Iterable[Message]) -> Message:
+    """A message whose calls have the arguments that the model wrote, where the API made an object of them."""
+    calls = CallsBySlot()
+    for delta in deltas:
+        for part in dicts_in(delta.get("tool_calls")):
+            calls.add(part)
+    written = [call["function"]["arguments"] for call in calls.whole()]
+    made = raw_calls(message)
+    if len(written) != len(made) or not made:
+        return message
+    own = [
+        {**call, "function": {**call["function"], "arguments": text}} if text.strip() else call
+        for call, text in zip(made, written, strict=True)
+    ]
+    return {**message, "tool_calls": own}
 
 
 #: What a subclass must say, with the type of each.

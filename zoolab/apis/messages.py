@@ -11,10 +11,11 @@ from itertools import count, groupby
 from typing import Any
 
 from zoolab.apis.conversation import ROLES
-from zoolab.apis.reading import RAW, Reading
+from zoolab.apis.reading import Reading
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, json_or
 from zoolab.records.messages import Message
+from zoolab.records.outgoing import RAW
 
 
 def text_sent(message: Message) -> str:
@@ -104,9 +105,9 @@ def turns_of(messages: Sequence[Message]) -> list[list[tuple[Message, str]]]:
 
 
 def fresh_ids(messages: Iterable[Message]) -> Iterator[str]:
-    """Ids that no call has yet: call_1, call_2, ..."""
+    """Ids that no call has yet, of nine letters and digits, because Mistral takes no others."""
     taken = {call.get("id") for message in messages for call in raw_calls(message)}
-    return (made for number in count(1) if (made := f"call_{number}") not in taken)
+    return (made for number in count(1) if (made := f"call{number:05d}") not in taken)
 
 
 def extra(item: Mapping[str, Any], vendor: str, field: str) -> Any:

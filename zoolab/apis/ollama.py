@@ -25,8 +25,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.call_deltas import CallDeltas
+from zoolab.apis.events import DONE, cut, text_delta
 from zoolab.apis.interface import Api, Body, Tell
+from zoolab.apis.merging import merge
 from zoolab.apis.messages import (
     calls_sent,
     extra,
@@ -124,19 +126,22 @@ class Ollama(Api):
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
         """Each line is a response with a further piece of the message."""
         message: Body = {"role": "assistant", "content": ""}
+        answer: Body = {}
         calls = CallDeltas()
         for event in events:
             added = as_dict(event.get("message"))
-            for key in ("content", "thinking"):
-                if isinstance(text := added.get(key), str) and text:
-                    message[key] = message.get(key, "") + text
+            merge(message, without(added, ("role", "tool_calls")))
             tell(text_delta(added.get("content")))
             for call in dicts_in(added.get("tool_calls")):
                 message.setdefault("tool_calls", []).append(call)
                 tell(calls.whole({**as_dict(call.get("function")), "id": call.get("id")}, "arguments"))
+            answer = event if event is not DONE else answer
             if event.get("done"):
-                return {**event, "message": message}
-        raise too_early()
+                break
+        return {**answer, "message": message}
+
+    def _is_whole(self, answer: Body) -> bool:
+        return bool(answer.get("done"))
 
     def _end_said(self, answer: Body) -> str | None:
         word = answer.get("done_reason")

@@ -19,12 +19,13 @@ from zoolab.apis.messages import (
     role_of,
     text_sent,
 )
-from zoolab.apis.reading import RAW, Reading
+from zoolab.apis.reading import Reading
 from zoolab.errors import InvalidInput
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.records.messages import Message
+from zoolab.records.outgoing import RAW
 
 Path = tuple[str | int, ...]
 #: The codes of warnings, and what each says.

@@ -9,9 +9,8 @@ from typing import Any, cast
 
 from zoolab.errors import ZoolabError
 from zoolab.jsontext import MAX_DEPTH, encode, excerpt
+from zoolab.records.outgoing import RAW
 
-#: Holds the text of arguments that are not a JSON object, for an API that accepts only objects.
-RAW = "_raw"
 _LONGEST_SHOWN = 300
 
 

@@ -26,9 +26,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zoolab.apis.events import CallDeltas, cut, text_delta, too_early
+from zoolab.apis.call_deltas import CallDeltas
+from zoolab.apis.events import cut, text_delta
 from zoolab.apis.interface import Api, Body, Fields, Tell
+from zoolab.apis.merging import copied
 from zoolab.apis.messages import extra, json_object, kept_as, objects_kept, raw_calls, reply_message
+from zoolab.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
 from zoolab.apis.plain import Manner, Notes, Placed, kept, without_empty
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import canonical, digest, encode, excerpt
@@ -62,7 +65,7 @@ class Responses(Api):
         "completed": "stop",
         "max_output_tokens": "length",
         "content_filter": "content_filter",
-        "incomplete": "incomplete",
+        **dict.fromkeys(("incomplete", "in_progress", "queued"), "incomplete"),
         "failed": "error",
         "cancelled": "error",
     }
@@ -98,7 +101,7 @@ class Responses(Api):
     _manner = Manner(
         arguments=kept,
         roles=("developer",),
-        of_message=lambda message: kept_as(_REASONING, _reasoning_of(message)),
+        of_message=lambda message: _reasoning_kept(message),
         of_call=lambda call: kept_as(_CUSTOM, _custom_input(call) is not None),
     )
     _system = "instructions"
@@ -142,31 +145,38 @@ class Responses(Api):
         )
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """The last event holds the whole answer, or its items came before."""
-        items: list[Body] = []
+        """The last event holds the whole answer; until it comes, items grow by their place."""
+        answer: Body = {}
+        items: dict[str, Body] = {}
         calls = CallDeltas()
         for event in events:
-            item, place = as_dict(event.get("item")), str(event.get("output_index"))
-            match event.get("type"), item.get("type"):
+            item, kind = as_dict(event.get("item")), event.get("type")
+            place = str(event.get("output_index", event.get("item_id", item.get("id"))))
+            answer = as_dict(event.get("response")) or answer
+            match kind, item.get("type"):
                 case "response.output_text.delta" | "response.refusal.delta", _:
                     tell(text_delta(event.get("delta")))
                 case "response.function_call_arguments.delta", _:
                     tell(calls.more(place, event.get("delta")))
                 case "response.output_item.added", "function_call":
                     tell(calls.begin(place, {**item, "id": item.get("call_id")}))
-                case "response.output_item.done", kind:
-                    items.append(item)
-                    if kind == "custom_tool_call":
-                        whole = encode({"input": item.get("input")})
-                        tell(calls.begin(place, {**item, "id": item.get("call_id")}, whole))
+                case "response.output_item.done", "custom_tool_call":
+                    whole = encode({"input": item.get("input")})
+                    tell(calls.begin(place, {**item, "id": item.get("call_id")}, whole))
                 case "response.completed" | "response.incomplete", _:
-                    answer = as_dict(event.get("response"))
-                    return {**answer, "output": answer.get("output") or items}
-        raise too_early()
+                    return {**answer, "output": answer.get("output") or [*items.values()]}
+            if kind == "response.output_item.done" or (item and place not in items):
+                items[place] = copied(item)
+            elif place in items:
+                _grow(items[place], event)
+        return {**answer, "status": "in_progress", "output": [*items.values()]}
 
     def _end_said(self, answer: Body) -> str | None:
         reason, status = as_dict(answer.get("incomplete_details")).get("reason"), answer.get("status")
         return next((word for word in (reason, status) if isinstance(word, str)), None)
+
+    def _is_whole(self, answer: Body) -> bool:
+        return answer.get("status") != "in_progress"
 
     def events(self, response: Body) -> Iterator[Body]:
         return ({**event, "sequence_number": n} for n, event in enumerate(_unnumbered(response)))
@@ -209,7 +219,8 @@ class Responses(Api):
         texts = [_text_in(item.get("content"), reading) for item in items if item.get("type") == "message"]
         calls = [_call_in(item, reading) for item in items if item.get("type") in _CALLS]
         reasoning = [item for item in items if item.get("type") == "reasoning"]
-        return {**reply_message("".join(texts), calls), **kept_as(_REASONING, reasoning)}
+        order = [each for item in items if (each := _in_order(item, reading))]
+        return {**reply_message("".join(texts), calls), **kept_in_order(_REASONING, reasoning, order)}
 
     def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
         items = [item for message in messages for item in _items_of(message)]
@@ -263,17 +274,35 @@ def _items_of(message: Message) -> list[dict[str, Any]]:
     if message["role"] == "tool":
         said = {"call_id": message["tool_call_id"], "output": message["content"]}
         return [{"type": "function_call_output", **said}]
-    items = [*_reasoning_of(message)]
-    if message["content"]:
-        items.append({"role": message["role"], "content": message["content"]})
-    for call in raw_calls(message):
-        own = {"call_id": call["id"]} if "id" in call else {}
-        text = _custom_input(call)
-        if text is None:
-            items.append({"type": "function_call", **own, **call["function"]})
-        else:
-            items.append({"type": "custom_tool_call", **own, "name": call["function"]["name"], "input": text})
-    return items
+    reasoning, text, calls = _reasoning_of(message), message["content"] or "", raw_calls(message)
+    return [
+        {"role": message["role"], "content": each} if what == "text" else each
+        for what, each in laid_out(_order_of(message), reasoning, text, map(_call_item, calls))
+    ]
+
+
+def _call_item(call: dict[str, Any]) -> dict[str, Any]:
+    own = {"call_id": call["id"]} if "id" in call else {}
+    text = _custom_input(call)
+    if text is None:
+        return {"type": "function_call", **own, **call["function"]}
+    return {"type": "custom_tool_call", **own, "name": call["function"]["name"], "input": text}
+
+
+def _order_of(message: Mapping[str, Any]) -> Order:
+    return in_order(message, "openai", len(_reasoning_of(message)))
+
+
+def _reasoning_kept(message: Mapping[str, Any]) -> dict[str, Any]:
+    return kept_in_order(_REASONING, _reasoning_of(message), _order_of(message))
+
+
+def _in_order(item: dict[str, Any], reading: Reading) -> str | int:
+    """What an item is in the order of its message; nothing if it is left out."""
+    kind = item.get("type")
+    if kind == "message":
+        return len(_text_in(item.get("content"), reading))
+    return THINKING if kind == "reasoning" else CALL if kind in _CALLS else 0
 
 
 def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:
@@ -320,14 +349,15 @@ def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _add(made: list[Message], message: Message) -> bool:
     """Add a message, or join it to the last one if their items would be read as one; True if it was."""
     before = made[-1] if made else message
-    said, reasoning = before["content"] or before.get("tool_calls"), _reasoning_of(message)
-    two_texts = before["content"] and message["content"]
-    if not made or {before["role"], message["role"]} != {"assistant"} or two_texts or (said and reasoning):
+    order, more = _order_of(before), _order_of(message)
+    two_texts = before["content"] and message["content"] and THINKING not in (*order[-1:], *more[:1])
+    if not made or {before["role"], message["role"]} != {"assistant"} or two_texts:
         made.append(message)
         return False
     calls = [*raw_calls(before), *raw_calls(message)]
-    joined = reply_message(before["content"] or message["content"], calls)
-    made[-1] = {**joined, **kept_as(_REASONING, [*_reasoning_of(before), *reasoning])}
+    joined = reply_message(f"{before['content'] or ''}{message['content'] or ''}", calls)
+    reasoning = [*_reasoning_of(before), *_reasoning_of(message)]
+    made[-1] = {**joined, **kept_in_order(_REASONING, reasoning, [*order, *more])}
     return True
 
 
@@ -359,6 +389,20 @@ def _unnumbered(response: Body) -> Iterator[Body]:
     for index, item in enumerate(response["output"]):
         yield from _item_events(item, {"item_id": item.get("id"), "output_index": index})
     yield {"type": f"response.{response.get('status', 'completed')}", "response": response}
+
+
+def _grow(item: Body, event: Body) -> None:
+    """Add to an item what an event says of it: a part that begins, or a further piece of text."""
+    number, part = event.get("content_index"), as_dict(event.get("part"))
+    if event.get("type") == "response.content_part.added":
+        item["content"] = [*dicts_in(item.get("content")), {**part}]
+    _, _, name = str(event.get("type")).removesuffix(".delta").rpartition("response.")
+    field = next((field for field, event_name in _GROWING.values() if event_name == name), None)
+    if field is None or not isinstance(event.get("delta"), str):
+        return
+    parts = dicts_in(item.get("content"))
+    within = parts[number] if isinstance(number, int) and 0 <= number < len(parts) else item
+    within[field] = f"{within.get(field) or ''}{event['delta']}"
 
 
 #: The fields of items and parts that grow, and the events that carry them.

@@ -49,10 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever is wrong is one line on standard error."""
     try:
-        options, more = parser().parse_known_args(arguments)
+        words, command = _divided(arguments)
+        options, more = parser().parse_known_args(words)
         if more and options.name not in ("lab", "course"):  # their further options are JupyterLab's
             raise InvalidInput(f"unknown: {' '.join(more)}", advice=f"see zoolab {options.name} --help")
-        options.more = more
+        options.more, options.command = more, command
         module, _, function = COMMANDS[options.name]["run"].partition(".")
         code: int = getattr(import_module(f"zoolab.commands.{module}"), function)(options)
         return code
@@ -66,6 +67,19 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(f"{error.filename2 or error.filename or 'the system'}: {error.strerror or error}")
     except KeyboardInterrupt as error:
         return _fail("; ".join(["interrupted", *getattr(error, "__notes__", ())]), 130)
+
+
+def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words for zoolab, and those behind `--` that start a program, if the command takes one.
+
+    >>> _divided(["endpoint", "chat", "--", "python", "agent.py", "--", "x"])
+    (['endpoint', 'chat'], ['python', 'agent.py', '--', 'x'])
+    """
+    words = list(arguments)
+    if "--" not in words or not COMMANDS.get(words[0], {}).get("takes_command"):
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
 
 
 def parser() -> argparse.ArgumentParser:

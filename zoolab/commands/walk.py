@@ -21,12 +21,13 @@ from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
 from zoolab.records import KINDS, Decision, Message, Step
+from zoolab.records.messages import calls_of
 from zoolab.runs import Trace
 from zoolab.runs.imported import read_conversations
 from zoolab.secrets import scrub
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
-from zoolab.show.wording import calls_of, change_as_text, content_of, headline
+from zoolab.show.wording import change_as_text, content_of, headline
 from zoolab.toolbox.catalog import tools_defined, tools_named
 from zoolab.tools import ToolRegistry
 from zoolab.trace.events import as_read, events_of
@@ -80,10 +81,11 @@ def _walk(options: argparse.Namespace) -> int:
         raise ReplayMiss(miss.what, advice=advice) from miss
     finally:
         _keep(trace, options)
+    _tell_error(trace)
     for found in trace.diagnose():
         if found.code == "no_tool_call":
             print(visible(f"zoolab: {found.what}: {found.evidence[-1]}; {found.advice}"), file=sys.stderr)
-    return 0
+    return 1 if trace.error is not None else 0
 
 
 def _opening_of(options: argparse.Namespace) -> tuple[str, ToolRegistry, str | None]:
@@ -107,11 +109,14 @@ def _show_saved(options: argparse.Namespace) -> int:
         show = _printer(sys.stdout)
         for moment in moments_of(trace):
             show(moment)
-    for error in trace.errors[-1:]:
-        if error.seq is None:
-            print(f"zoolab: the run ended with {error.code}: {visible(error.message)}", file=sys.stderr)
+    _tell_error(trace)
     _keep(trace, options)
     return 0 if trace.outcome == "answer" else 1
+
+
+def _tell_error(trace: Trace) -> None:
+    if trace.error is not None:
+        print(f"zoolab: the run ended with {trace.outcome}: {visible(trace.error)}", file=sys.stderr)
 
 
 def _list(names: Sequence[str]) -> int:

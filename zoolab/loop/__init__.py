@@ -125,7 +125,7 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
         deny: Tools that are registered and forbidden.
         calls: "native" reads `tool_calls`; "text" describes the tools in the system prompt and finds
             the calls in the model's text. "auto" sends the tools natively and, if a reply has no
-            `tool_calls`, looks in its text for calls of these tools, as Qwen-Coder writes them behind
+            `tool_calls`, looks in its text for calls, as Qwen-Coder writes them behind
             llama.cpp and Ollama. By default what the model says of itself.
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.
@@ -183,10 +183,12 @@ def _steps(
             reply = yield from turns.ask(model)
             asked = yield from turns.read(reply)
             if not asked:
-                if turns.answers is None or (yield from turns.conclude(turns.answers, reply)):
+                if turns.asks_again(model):
+                    continue
+                if turns.answers is None or (yield from turns.conclude(turns.answers)):
                     return turns.messages
                 continue
-            verdicts = yield from turns.validate(asked, cut=reply.finish_reason == "length")
+            verdicts = yield from turns.validate(asked)
             outcomes = yield from turns.execute(asked, verdicts)
             yield from turns.answer(asked, outcomes)
             turns.end()

@@ -10,12 +10,12 @@ from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import read_only
 from zoolab.loop.options import Options
-from zoolab.records import Message, ToolCall, Verdict
+from zoolab.records import Message, Reply, ToolCall, Verdict
 from zoolab.schema.functions import BindingError, binder
 from zoolab.schema.hints import Describer
 from zoolab.schema.parts import resolved
 from zoolab.schema.strict import make_strict
-from zoolab.steps.validate import check_with_repair, refusal
+from zoolab.steps.validate import check_call, check_with_repair, refusal, refuse_unfinished
 from zoolab.tools import Tool, ToolRegistry
 
 _TOLD = "Your final answer has to be one JSON object and nothing else. It has to meet this JSON Schema:\n"
@@ -42,12 +42,14 @@ class AnswerSchema:
         described = {"name": self._tool.name, "schema": schema, "strict": strict}
         return system, read_only({"response_format": {"type": "json_schema", "json_schema": described}})
 
-    def check(self, text: str, turn: int, cut: bool = False) -> Verdict:
-        """Judge an answer; `cut` says that the reply was cut off by length."""
-        if not text.strip():
+    def check(self, reply: Reply, turn: int) -> Verdict:
+        """Judge an answer: that of a reply which is not whole is refused, and no repair sees it."""
+        call = ToolCall(turn, 0, "", self._tool.name, reply.text)
+        if reply.is_whole:
+            return check_with_repair(call, self._tools, self._options.repair)
+        if not reply.text.strip():
             return refusal("invalid_json", "one JSON object", "an empty answer")
-        call = ToolCall(turn, 0, "", self._tool.name, text)
-        return check_with_repair(call, self._tools, self._options.repair, cut=cut)
+        return refuse_unfinished(check_call(call, self._tools), reply.shortfall)
 
     def complaint(self, verdict: Verdict) -> Message:
         """The message that tells the model what is wrong with its answer."""

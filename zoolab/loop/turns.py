@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.readonly import read_only
-from zoolab.loop.about import listening, tell_delta
+from zoolab.loop.about import about, listening, tell_delta
 from zoolab.loop.budget import Budget
 from zoolab.loop.options import Options
 from zoolab.loop.runner import Interrupted, Job, Runner
@@ -33,14 +33,15 @@ from zoolab.records import (
     Withheld,
     without,
 )
+from zoolab.records.ends import says_something
 from zoolab.records.messages import Condensed
 from zoolab.running.interrupts import interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, denied, refused, said
 from zoolab.steps.request import opening_messages
 from zoolab.steps.result import METADATA, make_result
-from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
-from zoolab.steps.validate import check_call, check_with_repair, refusal
+from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls, with_arguments
+from zoolab.steps.validate import check_call, check_with_repair, refusal, refuse_unfinished
 from zoolab.tools import Bound, Tool, ToolRegistry
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
 Ask = Generator[Step, Record | Step | None, Any]
 
 _BY_HAND = Decision("pending", "this tool has no function here: send its Outcome")
-#: The name of the final answer's budget of retries; no tool can have it.
+#: The budgets of retries for the final answer and for failed replies; no tool can have these names.
 ANSWER = "the final answer"
+REPLY = "the reply"
 _MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
 
@@ -76,6 +78,8 @@ class Turns:
         self.withheld: tuple[Withheld, ...] = ()
         self.messages = Messages()
         self.ids = CallIds()
+        #: The reply of this turn.
+        self.reply = Reply({"role": "assistant", "content": None})
         #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
         self.failures: dict[str | None, int] = {}
         #: The last result of each call, by its name and its arguments as canonical JSON.
@@ -154,43 +158,55 @@ class Turns:
         return reply
 
     def read(self, reply: Reply) -> Ask:
-        """Show what the model asks for, call by call, or its answer; returns the calls."""
+        """Show what the model asks for, call by call, or its answer; returns the calls.
+
+        A reply that says nothing is not appended to `messages[]`: endpoints refuse it when it comes back.
+        """
+        self.reply = reply
         as_text, auto = self.calls == "text", self.calls == "auto"
-        names = {tool["function"]["name"] for tool in self.offered} if auto else None
         calls = read_calls(
             reply.message,
             turn=self.turn,
             ids=self.ids,
             text=as_text or (auto and self.options.tool_choice != "none"),
             tools=self.registry,
-            names=names,
-            cut=reply.finish_reason == "length",
         )
         if not calls:
-            # Endpoints send `"tool_calls": []`, and refuse it when it comes back.
-            empty = "tool_calls" in reply.message
-            answered = without(reply.message, ["tool_calls"]) if empty else reply.message
-            self.messages = self.messages.with_next(answered)
-            answer = yield Step("tool_call", self.turn, None, reply, self.messages, 1, None, reply)
+            before = self.messages
+            self.messages, said = _with_answer(before, reply)
+            answer = yield Step("tool_call", self.turn, None, reply, self.messages, said, None, reply)
             if answer is not None:
-                self._replace_last(_settled(answer, reply).message)
+                self.reply = _settled(answer, reply)
+                self.messages, _ = _with_answer(before, self.reply)
             return calls
         for slot, call in enumerate(calls[:-1]):
             answer = yield Step("tool_call", self.turn, slot, call, self.messages, 0, call, reply)
             calls[slot] = _settled(answer, call)
-        self.messages = self.messages.with_next(message_with_calls(reply.message, calls, names))
+        sent = message_with_calls(reply.message, calls, sent_natively=auto)
+        self.messages = self.messages.with_next(sent)
         last = calls[-1]
         answer = yield Step("tool_call", self.turn, last.slot, last, self.messages, 1, last, reply)
         if answer is not None:
             calls[-1] = _settled(answer, last)
-            self._replace_last(message_with_calls(reply.message, calls, names))
+            self._replace_last(message_with_calls(reply.message, calls, sent_natively=auto))
         return calls
 
-    def conclude(self, answers: AnswerSchema, reply: Reply) -> Ask:
+    def asks_again(self, model: Model) -> bool:
+        """Return whether a reply that failed at the endpoint is asked for again.
+
+        A model that always answers the same is not asked again, and neither is one whose turns are used up.
+        """
+        said = about(model)
+        if self.reply.end != "failed" or said.deterministic or said.recording is not None:
+            return False
+        failed = self.failures[REPLY] = self.failures.get(REPLY, 0) + 1
+        turns = self.turn - self.options.first_turn + 1
+        return failed <= self.limits.retries and turns < self.limits.turns
+
+    def conclude(self, answers: AnswerSchema) -> Ask:
         """Show the verdict on the final answer; returns whether it is accepted."""
         before, failed = self.messages, self.failures.get(ANSWER, 0)
-        text = Reply(before[-1]).text
-        verdict = answers.check(text, self.turn, cut=reply.finish_reason == "length")
+        verdict = answers.check(self.reply, self.turn)
         self.messages = before if verdict.ok else before.with_next(answers.complaint(verdict))
         said = len(self.messages) - len(before)
         answer = yield Step("validate", self.turn, None, verdict, self.messages, said, None, None, failed + 1)
@@ -202,14 +218,14 @@ class Turns:
             self.end()
         return verdict.ok
 
-    def validate(self, calls: list[ToolCall], cut: bool) -> Ask:
+    def validate(self, calls: list[ToolCall]) -> Ask:
         """Show the verdict on each call, and return them."""
         verdicts: list[Verdict] = []
         before = dict(self.failures)
         for call in calls:
             budget = call.name if call.name in self.registry else None
             failed = before.get(budget, 0)
-            verdict = self._judge(call, cut)
+            verdict = self._judge(call, is_last=call is calls[-1])
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
             )
@@ -218,7 +234,21 @@ class Turns:
             if not verdict.ok and verdict.error_code in _MODELS_FAULT:
                 self.failures[budget] = failed + 1
             verdicts.append(verdict)
+        self._put_repairs(calls, verdicts)
         return verdicts
+
+    def _put_repairs(self, calls: list[ToolCall], verdicts: list[Verdict]) -> None:
+        """Put repaired arguments in the place of the broken ones: what goes back is what ran.
+
+        The raw text stays in the records of the call and of its verdict.
+        """
+        repaired = {
+            call.slot: verdict.repair.proposed
+            for call, verdict in zip(calls, verdicts, strict=True)
+            if verdict.ok and verdict.repair is not None and verdict.repair.proposed is not None
+        }
+        if repaired:
+            self._replace_last(with_arguments(self.messages[-1], repaired))
 
     def execute(self, calls: list[ToolCall], verdicts: list[Verdict]) -> Ask:
         """Ask for permission, run what may run, show each outcome; returns one for each call."""
@@ -278,7 +308,7 @@ class Turns:
         if self.interrupt is not None:
             raise KeyboardInterrupt from self.interrupt
         for budget, failed in self.failures.items():
-            if failed > self.limits.retries:
+            if failed > self.limits.retries and budget != REPLY:
                 what = ANSWER if budget == ANSWER else f"calls of {budget or 'tools that do not exist'}"
                 raise ToolRetriesExhausted(
                     f"{what} failed validation in {failed} turns",
@@ -313,7 +343,7 @@ class Turns:
             raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
         return reply
 
-    def _judge(self, call: ToolCall, cut: bool) -> Verdict:
+    def _judge(self, call: ToolCall, is_last: bool) -> Verdict:
         if self.options.tool_choice == "none":
             return refusal("permission_denied", "no call, since tool_choice is none", excerpt(call.name))
         most = self.limits.calls_per_turn
@@ -322,8 +352,10 @@ class Turns:
         if self.budget.seconds_left() == 0:
             return refusal("loop_limit", "a call in time", "one after the limit of seconds")
         registry, denied = self.registry, self.denied
+        if is_last and not self.reply.is_whole:
+            return refuse_unfinished(check_call(call, registry, deny=denied), self.reply.shortfall)
         try:
-            return check_with_repair(call, registry, self.options.repair, deny=denied, cut=cut)
+            return check_with_repair(call, registry, self.options.repair, deny=denied)
         except KeyboardInterrupt as interrupt:  # during a repair
             self.interrupt = interrupt
             return check_call(call, registry, deny=denied)
@@ -379,7 +411,16 @@ class Turns:
 
     def _replace_last(self, message: Message) -> None:
         """A new list: moments of `messages[]` that were handed out keep what they showed."""
-        self.messages = Messages([*self.messages.tolist()[:-1], message])
+        self.messages = self.messages.first(len(self.messages) - 1).with_next(message)
+
+
+def _with_answer(messages: Messages, reply: Reply) -> tuple[Messages, int]:
+    """`messages[]` with a reply without calls, and how many messages that added."""
+    if not says_something(reply.message):
+        return messages, 0
+    # Endpoints send `"tool_calls": []`, and refuse it when it comes back.
+    empty = "tool_calls" in reply.message
+    return messages.with_next(without(reply.message, ["tool_calls"]) if empty else reply.message), 1
 
 
 def _condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: Messages) -> Messages:

@@ -7,9 +7,8 @@ conversation with six worked examples; `LocalModel.sent` shows it, and so does `
 
 They are small, and wrong often. That is what they are good for here: their mistakes are real ones.
 
-`LocalModel("qwen")` is a larger one. It gets the whole conversation with its tools, so nothing is rewritten,
-reads results and calls again. It writes calls as fenced JSON in its text. Only a call of an earlier message
-whose arguments are not a JSON object is sent as such text, too: llama.cpp's template fails on it.
+`LocalModel("qwen")` is a larger one. It gets the whole conversation with its tools, reads results and calls
+again. It writes calls as fenced JSON in its text.
 
 Each model is loaded once in a process, and answers one request at a time, on a thread of its own, so that
 whoever waits for it hears Ctrl-C. It is asked through the real `openai` client, without a network. Needle
@@ -30,12 +29,12 @@ from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from zoolab.apis.chat import error_body
-from zoolab.apis.messages import json_object
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_table
 from zoolab.models import needle, weights
 from zoolab.models.transport import offline_client
 from zoolab.records import Reply, Request
+from zoolab.records.messages import text_of
 
 if TYPE_CHECKING:
     import openai
@@ -192,12 +191,10 @@ class LocalModel:
         return self._caller if choosing else self._writer
 
     def sent(self, request: Request) -> Request:
-        """The request as it is really sent: another one only if both models work together, and to Qwen after
-        a call with broken arguments.
-        """
+        """The request as it is really sent: another one only if both models work together."""
         if self._caller != self._writer and _ends_in_result(request):
             return words_request(request)
-        return _with_broken_calls_as_text(request) if self._caller == "qwen" else request
+        return request
 
     def _model(self, name: str) -> OpenAIModel:
         if name not in self._models:
@@ -226,7 +223,7 @@ def words_request(request: Request) -> Request:
         for message in messages
         for call in message.get("tool_calls") or ()
     }
-    lines = [str(asked[-1].get("content"))]
+    lines = [text_of(asked[-1])]
     results = list(takewhile(lambda message: message.get("role") == "tool", reversed(messages)))
     for message in reversed(results):
         name = names.get(message.get("tool_call_id")) or "the tool"
@@ -236,20 +233,6 @@ def words_request(request: Request) -> Request:
         words += [("user", question), ("assistant", answer)]
     words.append(("user", "\n".join(lines)))
     return Request([{"role": role, "content": text} for role, text in words], settings=request.settings)
-
-
-def _with_broken_calls_as_text(request: Request) -> Request:
-    """The request with the calls of a message as the model writes them, if one is not a JSON object."""
-    sent = list(request.messages)
-    for index, message in enumerate(sent):
-        calls = [call["function"] for call in message.get("tool_calls") or ()]
-        if any(json_object(call["arguments"]) is None for call in calls):
-            parts = [message["content"]] if message.get("content") else []
-            for call in calls:
-                name = json.dumps(call["name"])
-                parts.append(f'```json\n{{"name": {name}, "arguments": {call["arguments"]}}}\n```')
-            sent[index] = {"role": "assistant", "content": "\n".join(parts)}
-    return request if sent == request.messages else replace(request, messages=sent)
 
 
 def _ends_in_result(request: Request) -> bool:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zoolab.apis import APIS
+from zoolab.apis.events import DONE
 from zoolab.errors import InvalidInput, ModelError, SettingRejected
 from zoolab.jsontext import excerpt, one_line
 from zoolab.models.assembly import assemble
@@ -72,7 +73,8 @@ class OpenAIModel(ApiModel):
         self._secrets = (self.client.api_key, *secret_parts(to.headers))
 
     def __call__(self, request: Request) -> Reply:
-        return self.ask(self._whole(request))
+        reply = self.ask(self._whole(request))
+        return replace(reply, changed=request.changes) if request.changes else reply
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
@@ -101,11 +103,14 @@ class OpenAIModel(ApiModel):
         with self.client.post(
             _API.path, cast_to=object, body=body, stream=True, stream_cls=_stream_class()
         ) as chunks:
-            reply = assemble(chunks)
-        # Some endpoints give no finish_reason, but then they count the tokens at the end, or say [DONE].
-        if reply.finish_reason is None and reply.usage is None and not chunks.done:
-            raise ModelError("the stream ended before the reply was complete", advice="try again")
-        return reply
+            return assemble(_with_its_end(chunks))
+
+
+def _with_its_end(chunks: Any) -> Iterator[object]:
+    """The chunks of a stream, and the mark at its end if it came."""
+    yield from chunks
+    if chunks.done:
+        yield DONE
 
 
 @cache

@@ -27,8 +27,9 @@ from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked, system_errors
-from zoolab.jsontext import canonical, digest, encode_line, excerpt
+from zoolab.jsontext import canonical, digest, encode_line, excerpt, json_or
 from zoolab.records import Request, without
+from zoolab.records.outgoing import sendable_arguments
 from zoolab.secrets import scrub_json
 
 VERSION = 1
@@ -74,6 +75,8 @@ class Recording:
         self.path = _place_of(path, begins=header is not None)
         #: The recorded pairs, by the names of their requests.
         self._entries: dict[str, dict[str, Any]] = {}
+        #: The names of those that would be sent in another form today.
+        self._older: set[str] = set()
         self._keys = RequestKeys()
         self._lock = threading.Lock()
         if header is None or (self.path.exists() and not _is_half_header(self.path)):
@@ -104,6 +107,14 @@ class Recording:
     def key_of(self, body: dict[str, Any]) -> str:
         """The name of a request in this recording."""
         return self._keys.of(body)
+
+    def sent_then(self, key: str) -> dict[str, Any] | None:
+        """What was sent when the request of this name was recorded; None if it would be sent so today."""
+        entry = self._entries.get(key, {})
+        instead = entry.get("response", {}).get("sent")
+        if isinstance(instead, dict):
+            return instead
+        return entry["request"] if key in self._older else None
 
     def response(self, key: str) -> dict[str, Any] | None:
         """The response that was recorded for the request of this name, or None."""
@@ -147,7 +158,10 @@ class Recording:
         keys = RequestKeys()
         for number, line in enumerate(lines, 2):
             entry = _pair(line, f"{self.path.name}, line {number},")
-            self._entries.setdefault(keys.of(entry["request"]), entry)
+            key = keys.of(entry["request"])
+            if key not in self._entries and keys.has_older_forms:
+                self._older.add(key)
+            self._entries.setdefault(key, entry)
         return header
 
     def _write(self, entry: dict[str, Any]) -> None:
@@ -247,12 +261,16 @@ def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
 class RequestKeys:
     """Names requests. It remembers the messages of the last one, because most requests only add to it.
 
-    Two requests have the same name if they differ only in delivery, in the times at the end of a
-    result's envelope, or in secrets, which no recording keeps.
+    Two requests have the same name if they differ only in delivery, in the ids of their calls, in the times
+    at the end of a result's envelope, or in secrets, which no recording keeps.
     """
 
     def __init__(self) -> None:
+        #: Each message of the last request as text, and its name.
         self._messages: list[tuple[str, str]] = []
+        self._ids = _PlacesOfIds()
+        self._older = 0
+        self._lock = threading.Lock()
         self._rest: tuple[str, str] = ("", "")
 
     def of(self, body: Mapping[str, Any]) -> str:
@@ -262,12 +280,57 @@ class RequestKeys:
         rest = without(body, DELIVERY)
         if "messages" in rest:
             rest["messages"] = len(listed) if listed else messages
-        named_rest = self._rest = _named(rest, self._rest)
-        known = self._messages[: len(listed)]
-        named = [_named(message, before) for message, before in zip(listed, known, strict=False)]
-        named += [_named(message) for message in listed[len(known) :]]
-        self._messages = named
-        return digest(named_rest[1] + "".join(name for _, name in named))
+        text, texts = canonical(rest), [canonical(message) for message in listed]
+        with self._lock:
+            if text != self._rest[0]:
+                self._rest = text, _name_of(rest)
+            self._follow(texts)
+            return digest(self._rest[1] + "".join(name for _, name in self._messages))
+
+    @property
+    def has_older_forms(self) -> bool:
+        """Whether a message of the last request has a form in which it is not sent any more."""
+        return bool(self._older)
+
+    def _follow(self, texts: list[str]) -> None:
+        """Name the messages of a request; those that it has in common with the last one have their names.
+
+        The texts are compared, not the values: `1 == True` in Python, but not in JSON.
+        """
+        known = [text for text, _ in self._messages]
+        if texts[: len(known)] != known:
+            self._messages, self._ids, self._older = [], _PlacesOfIds(), 0
+        for text in texts[len(self._messages) :]:
+            message = self._ids.replace(json.loads(text))
+            today = _as_sent_today(message)
+            self._older += today != message
+            self._messages.append((text, _name_of(today)))
+
+
+class _PlacesOfIds:
+    """Puts the place of each call where its id stood: an id says which call is meant, and nothing else."""
+
+    def __init__(self) -> None:
+        self._messages = 0
+        self._places: dict[str, str] = {}
+
+    def replace(self, message: Any) -> Any:
+        """The next message of a conversation, with places for ids."""
+        self._messages += 1
+        if not isinstance(message, dict):
+            return message
+        calls, id = message.get("tool_calls"), message.get("tool_call_id")
+        if isinstance(calls, list):
+            message = {**message, "tool_calls": [self._call(slot, call) for slot, call in enumerate(calls)]}
+        if isinstance(id, str):
+            message = {**message, "tool_call_id": self._places.get(id, id)}
+        return message
+
+    def _call(self, slot: int, call: Any) -> Any:
+        if not isinstance(call, dict) or not isinstance(call.get("id"), str):
+            return call
+        place = self._places[call["id"]] = f"message {self._messages}, call {slot + 1}"
+        return {**call, "id": place}
 
 
 def name_without_ids(request: Request) -> str:
@@ -281,15 +344,33 @@ def name_without_ids(request: Request) -> str:
     return digest(RequestKeys().of({**request.body(), "messages": []}) + named)
 
 
-def _named(value: Any, known: tuple[str, str] = ("", "")) -> tuple[str, str]:
-    """A part of a request as text, and its name; `known` is returned if it is that of the same part.
+def _as_sent_today(message: Any) -> Any:
+    """A message of a recording in the form in which it would be sent today.
 
-    The texts are compared, not the values: `1 == True` in Python, but not in JSON.
+    Recordings from before may hold the mark of a call in the words beside it (`{`), which no model wrote, and
+    broken arguments as a JSON string. `Replay` tells what was sent then.
     """
-    text = canonical(value)
-    if text == known[0]:
-        return known
-    part = scrub_json(json.loads(text))
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    if not isinstance(calls, list):
+        return message
+    content = message.get("content")
+    words = content if not isinstance(content, str) or content.strip("{[( \t\r\n") else ""
+    return {**message, "content": words or None, "tool_calls": [_call_as_sent_today(call) for call in calls]}
+
+
+def _call_as_sent_today(call: Any) -> Any:
+    function = call.get("function") if isinstance(call, dict) else None
+    text = function.get("arguments") if isinstance(function, dict) else None
+    if function is None or not isinstance(text, str):
+        return call
+    told = json_or(None, text)
+    sent = sendable_arguments(told if isinstance(told, str) else text)
+    return {**call, "function": {**function, "arguments": sent}}
+
+
+def _name_of(part: Any) -> str:
+    """The name of a part of a request."""
+    part = scrub_json(json.loads(canonical(part)))
     if isinstance(part, dict) and part.get("role") == "tool" and isinstance(part.get("content"), str):
         part["content"] = _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])
-    return text, digest(canonical(part))
+    return digest(canonical(part))

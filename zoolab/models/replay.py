@@ -70,11 +70,10 @@ class Replay:
                 raise self._miss(body)
             self.recording.add(body, _response_of(self.live(request)))
         reply = self._asks.ask(body)
-        kept = self.recording.response(key) or {}
-        instead, told = kept.get("sent"), kept.get("left_out")
+        told = (self.recording.response(key) or {}).get("left_out")
         left_out = told if isinstance(told, dict) else {}
-        sent = instead if isinstance(instead, dict) else without(reply.sent or {}, left_out)
-        return replace(reply, sent=sent, left_out=left_out)
+        sent = self.recording.sent_then(key) or without(reply.sent or {}, left_out)
+        return replace(reply, sent=sent, left_out=left_out, changed=request.changes)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as the recording knows it."""

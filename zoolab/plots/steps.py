@@ -11,7 +11,7 @@ from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PALE, PINK, RED, SKY, 
 from zoolab.plots.display import Display, finish, name_rows, plain, write
 from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
 from zoolab.records import KINDS, Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.records.messages import Messages
+from zoolab.records.messages import Messages, text_of
 from zoolab.show.wording import as_text, count
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
 from zoolab.tools import ToolRegistry
@@ -290,7 +290,7 @@ def _arrows(seq: int, step: Step) -> Iterator[tuple[object, ...]]:
         case ToolRegistry():
             yield arrow("App", "App", f"defines {count(len(record), 'tool')}")
         case Request():
-            asked = [message.get("content") for message in step.new_messages if message.get("role") == "user"]
+            asked = [text_of(message) for message in step.new_messages if message.get("role") == "user"]
             if asked:
                 yield arrow("User", "App", asked[-1])
             sent = f"{count(len(record.prefix), 'message')}, {count(len(record.tools), 'tool')}"

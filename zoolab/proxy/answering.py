@@ -21,7 +21,14 @@ from zoolab.models.openai import OpenAIModel
 from zoolab.models.providers import ProviderModel
 from zoolab.models.replay import Replay
 from zoolab.models.transport import expect_one_reply, models_listed
-from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream, only_asked
+from zoolab.proxy.exchange import (
+    BROKEN_OFF,
+    HttpRequest,
+    HttpResponse,
+    Upstream,
+    only_asked,
+    read_reply,
+)
 from zoolab.records import Message, Model, Reply, Request, without
 
 Body = dict[str, Any]
@@ -130,12 +137,16 @@ class AnsweredBy:
                 self._kept[str(response.get("id"))] = [*messages, reply.message]
                 while len(self._kept) > MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
+        # What broke off when it was recorded breaks off again.
+        broke_off = reply.finish_reason == BROKEN_OFF
         if body.get("stream") is not True:
             whole = _json_response(200, response)
-            return replace(whole, content=_broken_off(whole.content)) if half else whole
+            return replace(whole, content=_broken_off(whole.content)) if half or broke_off else whole
         if api == "openai" and not as_dict(body.get("stream_options")).get("include_usage"):
             response = without(response, ["usage"])
         pieces = APIS[api].stream_bytes(APIS[api].events(response))
+        if broke_off:
+            pieces = _without_end(api, [*pieces])
         headers = {"content-type": APIS[api].stream_type}
         return HttpResponse(200, headers, _broken_off(pieces) if half else pieces)
 
@@ -187,6 +198,21 @@ def refusal(
 def _json_response(status: int, body: Body, headers: Mapping[str, str] | None = None) -> HttpResponse:
     told = {"content-type": "application/json", **(headers or {})}
     return HttpResponse(status, told, [encode_line(body).encode()])
+
+
+def _without_end(api: str, pieces: list[bytes]) -> Iterator[bytes]:
+    """The shortest beginning of a stream that holds its whole message; then its connection drops."""
+
+    def message_in(count: int) -> Message:
+        with suppress(ModelError):
+            return read_reply(api, b"".join(pieces[:count]), streamed=True).message
+        return {}
+
+    count, message = len(pieces), message_in(len(pieces))
+    while count and message_in(count - 1) == message:
+        count -= 1
+    yield from pieces[:count]
+    raise ConnectionAbortedError("the connection drops, as it did when this was recorded")
 
 
 def _broken_off(content: Iterable[bytes]) -> Iterator[bytes]:

@@ -18,9 +18,10 @@ from zoolab.files import read_shipped
 from zoolab.jsontext import canonical, excerpt, one_line, visible
 from zoolab.jsontext.values import any_json, is_strict
 from zoolab.records import Message, Request
+from zoolab.records.messages import calls_of
 from zoolab.secrets import scrub
 from zoolab.show.markup import Html, block, folded, join, tag
-from zoolab.show.wording import calls_of, common_ends, content_of, count, differences, listed, other_fields
+from zoolab.show.wording import common_ends, content_of, count, differences, listed, other_fields
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of
 from zoolab.trace.calls import Turn
 from zoolab.trace.diagnosis import Diagnosis, diagnose

@@ -19,11 +19,14 @@ from typing import Any
 from zoolab.apis.messages import arguments_object
 from zoolab.errors import Fault, ZoolabError
 from zoolab.jsontext import canonical, digest
+from zoolab.proxy.exchange import BROKEN_OFF, SAID_BROKEN_OFF
 from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, ToolRegistry
+from zoolab.records.messages import calls_of
 from zoolab.runs import Trace
 from zoolab.runs.imported import tools_offered
-from zoolab.show.wording import calls_of, common_ends, content_of
+from zoolab.show.wording import common_ends, content_of
 from zoolab.trace.conversation import reply_steps, result_step
+from zoolab.trace.summary import outcome_of
 
 #: So many conversations are looked through for the one that a request goes on with.
 _MOST_OPEN = 1_000
@@ -77,15 +80,21 @@ class Conversation:
         trace.add(Step("request", self.turn, None, self.request, view, new), came)
 
     def answer(self, reply: Reply, came: float) -> None:
-        """The reply to the last request."""
-        self.waits, self.view = False, self.view.with_next(reply.message)
-        self.names.append(name_of(reply.message))
+        """The reply to the last request; after one that broke off, the program may ask the same again."""
+        self.waits, view = False, self.view.with_next(reply.message)
+        if reply.finish_reason == BROKEN_OFF:
+            self.failures[self.turn] = SAID_BROKEN_OFF
+        else:
+            self.view = view
+            self.names.append(name_of(reply.message))
         self.calls = {}
-        for step in reply_steps(replace(reply, sent=self.sent), self.turn, self.view, self.registry):
+        for step in reply_steps(replace(reply, sent=self.sent), self.turn, view, self.registry):
             self.trace.add(step, came)
             if step.call is not None:
                 self.calls[step.call.id] = step.call
-        self.trace.outcome = "open" if self.calls else "answer"
+        self.trace.error = reply.shortfall or None
+        waiting = "open" if self.calls else outcome_of(self.trace.steps)
+        self.trace.outcome = waiting if reply.is_whole else reply.end
 
     def fail(self, why: str, fault: Fault | None) -> None:
         """The last request was refused, or its answer broke off; `fault` if that was on purpose."""

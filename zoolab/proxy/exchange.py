@@ -16,6 +16,8 @@ from zoolab.models.openai import NOT_JSON
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub, scrub_json
 
+#: The `finish_reason` of a reply whose connection broke before its end.
+BROKEN_OFF = "incomplete"
 #: Bytes of a request, and of what is kept of an answer.
 MAX_BYTES = 64 * 1024 * 1024
 #: The names of the APIs whose conversations are understood, by the path of their requests.
@@ -25,6 +27,9 @@ DELIVERY = (
     *("stream", "stream_options", "store", "metadata", "user", "service_tier", "previous_response_id"),
     *("prompt_cache_key", "prompt_cache_retention", "safety_identifier"),
 )
+
+
+SAID_BROKEN_OFF = "the answer broke off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ def said_in(api: str, response: HttpResponse, content: bytes, whole: bool) -> Re
     try:
         reply = read_reply(api, content, "event-stream" in response.headers.get("content-type", ""))
     except Exception as error:
-        return scrub(str(error)) if whole else "the answer broke off"
+        return scrub(str(error)) if whole else SAID_BROKEN_OFF
     message, raw = scrub_json(reply.message), scrub_json(reply.raw)
-    return Reply(message, reply.finish_reason, reply.usage, reply.model, raw=raw, faults=response.faults)
+    finish = reply.finish_reason if whole or not reply.is_whole else BROKEN_OFF
+    return Reply(message, finish, reply.usage, reply.model, raw=raw, faults=response.faults)

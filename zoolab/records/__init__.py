@@ -23,12 +23,13 @@ from zoolab.errors import CallError, Fault, InvalidInput, Problem
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import as_text
+from zoolab.records.ends import End
 from zoolab.records.exchange import Reply, Request, Withheld, advice_on, without
 from zoolab.records.messages import Message, Messages
 from zoolab.tokens import Price, is_number
 from zoolab.tools import Context, Tool, ToolRegistry
 
-__all__ = ["KINDS", "Context", "Decision", "Failure", "Fault", "Kind", "Limits", "Message", "Messages"]
+__all__ = ["KINDS", "Context", "Decision", "End", "Failure", "Fault", "Kind", "Limits", "Message", "Messages"]
 __all__ += ["Model", "Outcome", "Problem", "Record", "Repair", "Reply", "Request", "Result", "Step"]
 __all__ += ["Tool", "ToolCall", "ToolRegistry", "Verdict", "Withheld", "without"]
 
@@ -255,6 +256,8 @@ class Step(NamedTuple):
                 return self.record.error.code if self.record.error else None
             case Decision():
                 return "permission_denied" if self.record.choice == "deny" else None
+            case Reply():
+                return None if self.record.is_whole else self.record.end
             case _:
                 return None
 
@@ -295,7 +298,7 @@ class Limits:
         turns: Requests to the model.
         calls_per_turn: Calls of one reply that are run; the others are answered with an error.
         retries: Turns in which calls of one tool may fail validation; several in one reply count once, and
-            unknown names share one budget.
+            unknown names share one budget. So many replies that fail at the endpoint are asked for again.
         seconds: Time for the whole walk, with the walks inside it; None for no limit.
         repeats: The same call with the same result, in a row, ends the walk; None for no limit.
         depth: Levels of walks inside this one: 1 allows sub-agents without sub-agents of their own,

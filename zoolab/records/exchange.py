@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zoolab.errors import Fault, InvalidInput, ModelError
+from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
+from zoolab.records.ends import MEANINGS, WHOLE, End, end_of
 from zoolab.records.messages import Message, Messages, text_of
+from zoolab.records.notes import notes_of
+from zoolab.records.outgoing import outgoing
 
 _set = object.__setattr__
 _NO_SETTINGS: Mapping[str, Any] = read_only({})
@@ -65,9 +69,14 @@ class Request:
         if type(self.settings) is not ReadOnlyDict:
             _set(self, "settings", read_only(dict(self.settings)))
 
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What is sent in another form than it has in `messages`, a line for each change; see `outgoing`."""
+        return outgoing(self.prefix)[1]
+
     def body(self, **settings: Any) -> dict[str, Any]:
         """The body of the HTTP request, with `settings` such as `model` and `temperature` added."""
-        body = {**settings, **self.settings, "messages": self.messages}
+        body = {**settings, **self.settings, "messages": outgoing(self.prefix)[0]}
         if self.tools:
             choice = self.tool_choice
             named = choice not in ("auto", "required", "none")
@@ -115,6 +124,8 @@ class Reply:
     sent: Mapping[str, Any] | None = None
     #: The settings that were not sent, because the endpoint rejects them by name, and the endpoint's words.
     left_out: Mapping[str, str] = field(default_factory=lambda: _NO_SETTINGS)
+    #: What of the conversation was sent in another form than it has in `messages[]`, a line for each change.
+    changed: tuple[str, ...] = ()
 
     def body_sent(self, request: Request) -> dict[str, Any]:
         """The body that was sent for a request, as far as the model class told."""
@@ -124,9 +135,9 @@ class Reply:
 
     @property
     def omissions(self) -> tuple[str, ...]:
-        """The settings that were not sent, and why, each in one line."""
+        """What was not sent, or in another form, and why, each in one line."""
         because = "was not sent, because the endpoint rejects it"
-        return tuple(f"{name} {because}: {said}" for name, said in self.left_out.items())
+        return (*(f"{name} {because}: {said}" for name, said in self.left_out.items()), *self.changed)
 
     @property
     def sent_instead(self) -> Mapping[str, Any] | None:
@@ -151,6 +162,8 @@ class Reply:
                 _set(self, name, as_text(word))
         if self.faults or type(self.faults) is not tuple:
             _set(self, "faults", _only(Fault, self.faults))
+        if self.changed or type(self.changed) is not tuple:
+            _set(self, "changed", tuple(as_text(line) for line in _only(str, self.changed)))
         if type(self.left_out) is not ReadOnlyDict:
             texts = {as_text(name): as_text(said) for name, said in self.left_out.items()}
             _set(self, "left_out", read_only(texts))
@@ -161,11 +174,38 @@ class Reply:
         return text_of(self.message)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What to know of calls in the text: it looks like one that is not read, or holds one more."""
-        from zoolab.textcalls import notes
+    def end(self) -> End:
+        """How the reply ended: `answered`, `calls`, `cut`, `filtered`, `failed` or `empty`.
 
-        return () if self.message.get("tool_calls") else notes(self.text)
+        Calls in the text are not looked for: such a reply is `answered`.
+        """
+        return end_of(self.message, self.finish_reason)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the reply came to its end and says something."""
+        return self.end in WHOLE
+
+    @property
+    def shortfall(self) -> str:
+        """What is missing if the reply is not whole, in one sentence; empty if it is whole.
+
+        >>> Reply({"role": "assistant", "content": "It is "}, "length").shortfall
+        'the reply was cut off before its end (length)'
+        """
+        if self.is_whole:
+            return ""
+        said = f" ({excerpt(self.finish_reason, 60)[1:-1]})" if self.finish_reason else ""
+        return f"the reply {MEANINGS[self.end]}{said}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of a reply: what it lacks, and calls that are not read.
+
+        These are in thoughts, beside other calls, or in a further choice.
+        """
+        lacks = [self.shortfall] if self.shortfall else []
+        return tuple(dict.fromkeys([*lacks, *notes_of(self.message, self.finish_reason, self.raw)]))
 
 
 def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast, overload
 
 from zoolab.jsontext.readonly import read_only
@@ -59,6 +59,40 @@ def _written(call: Any) -> WrittenCall:
     return WrittenCall(*("" if each is None else as_text(each) for each in given))
 
 
+#: Makes of a message, given with its number, the one that goes on, or None; and lines that tell of changes.
+Change = Callable[[int, Message], "tuple[Message | None, tuple[str, ...]]"]
+
+
+class _Log(list[Message]):
+    """A list of messages that only grows, and what was made of them."""
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        super().__init__(messages)
+        self._changed: dict[Change, _Changed] = {}
+
+    def changed(self, change: Change, length: int) -> tuple[list[Message], tuple[str, ...]]:
+        """What a change makes of the first `length` messages; each is looked at once."""
+        known = self._changed.setdefault(change, _Changed())
+        for index in range(len(known.sizes), length):
+            known.add(*change(index, self[index]))
+        kept, told = known.sizes[length - 1] if length else (0, 0)
+        return known.messages[:kept], tuple(known.lines[:told])
+
+
+class _Changed:
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.lines: list[str] = []
+        #: How many messages and lines there are after each message.
+        self.sizes: list[tuple[int, int]] = []
+
+    def add(self, message: Message | None, lines: tuple[str, ...]) -> None:
+        if message is not None:
+            self.messages.append(message)
+        self.lines += lines
+        self.sizes.append((len(self.messages), len(self.lines)))
+
+
 class Messages(Sequence[Message]):
     """`messages[]` as it stood at one moment: the first `length` of a list that only grows.
 
@@ -74,11 +108,11 @@ class Messages(Sequence[Message]):
     __slots__ = ("_length", "_log")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._log: list[Message] = [read_only(message) for message in messages]
+        self._log = _Log(read_only(message) for message in messages)
         self._length = len(self._log)
 
     @classmethod
-    def _moment(cls, log: list[Message], length: int) -> Messages:
+    def _moment(cls, log: _Log, length: int) -> Messages:
         made = cls.__new__(cls)
         made._log, made._length = log, length
         return made
@@ -126,9 +160,14 @@ class Messages(Sequence[Message]):
         """The moment after this one, with one more message."""
         log, length = self._log, self._length
         if len(log) != length:
-            log = log[:length]
+            log = _Log(log[:length])
         log.append(read_only(message))
         return Messages._moment(log, length + 1)
+
+    def changed(self, change: Change) -> tuple[list[Message], tuple[str, ...]]:
+        """The messages after a change, and what it tells; looks at each message of a conversation once."""
+        messages, lines = self._log.changed(change, self._length)
+        return read_only(messages), lines
 
     def shares(self, other: Messages) -> bool:
         """Whether both are moments of the same growing list."""

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from zoolab.errors import InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
-from zoolab.repair.reading import Refused, read, read_word, unwrapped
+from zoolab.repair.parts import inner, properties
+from zoolab.repair.reading import Refused, read, read_inside, read_word, unwrapped
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 
 #: What a repair may change. strict: no value, and nothing is completed; words: JSON's own marks, but no word
@@ -27,13 +28,20 @@ _WORD = re.compile(r"""[^\s{}\[\],:"'“”‘’`\\]+""")
 _MAX_WORDS = 8
 #: To look for so many values, each at the places where it may begin, takes a few seconds at most.
 _MAX_READINGS = 1_000
+#: What may close the last value of a text.
+_CLOSERS, _QUOTES = "}]", "\"'”’"
+#: An empty string, and what may close the text after it.
+_EMPTY = re.compile(r"""["'“‘]\s*+["'”’][\s}\]]*+\Z""")
+#: Whole numbers below this are exact as floats.
+_EXACT = 1 << 53
 
 
 def keeps_intent(raw: str, proposed: str) -> bool:
     """Whether `raw` is a sloppy way to write the JSON `proposed`: no word is lost, added or moved.
 
-    A number or a boolean may stand in quotes in `raw`, a pair may stand there twice, and brackets may be
-    missing at its end. Strings that are not closed, and more than one object, keep nothing. Never raises.
+    A number, a boolean, a list or an object may stand in quotes in `raw`, 5 may be written as 5.0, a pair
+    or all of it may stand there twice, and brackets may be missing at its end. Strings that are not closed,
+    and two different objects, keep nothing. Never raises.
 
     >>> keeps_intent("{'to': 'Ada', 'n': '58'", '{"to": "Ada", "n": 58}')
     True
@@ -48,6 +56,8 @@ def keeps_intent(raw: str, proposed: str) -> bool:
 
 
 def _check_same(written: Any, proposed: Any) -> None:
+    if isinstance(written, str) and isinstance(proposed, dict | list):
+        written = read_inside(written)
     if isinstance(written, dict) and isinstance(proposed, dict) and list(written) == list(proposed):
         for key in written:
             _check_same(written[key], proposed[key])
@@ -58,8 +68,15 @@ def _check_same(written: Any, proposed: Any) -> None:
         return
     if isinstance(written, str) and isinstance(proposed, bool | int | float):
         written = read_word(written)
+    if _is_whole(written) and type(proposed) is int and written == proposed:
+        return
     if isinstance(proposed, dict | list) or type(written) is not type(proposed) or written != proposed:
         raise Refused(f"{excerpt(proposed)} is not what stands in the text: {excerpt(written)}")
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a number such as 5.0 says the same as 5; a larger one may have lost digits."""
+    return type(value) is float and value.is_integer() and abs(value) < _EXACT
 
 
 def check(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
@@ -82,6 +99,34 @@ def check(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
             reached = {end for start in reached for end in _ends(words, start, leaf, choices)}
         if len(words) not in reached:
             raise Refused("a word of the text is lost, added or moved") from None
+    check_end(raw, proposed)
+
+
+def check_end(raw: str, proposed: Any) -> None:
+    """Raise `Refused` if the last value may go on: no quote and no bracket of its own ends it in the text.
+
+    >>> check_end('{"to": "Ada"', {"to": "Ada"})
+    >>> check_end('{"path": "/home', {"path": "/home"})
+    Traceback (most recent call last):
+    zoolab.repair.reading.Refused: the text ends in the middle of a value, or where more may follow
+    """
+    with suppress(Refused):
+        if not read(raw)[2]:
+            return
+    text = unwrapped(raw).rstrip()
+    leaf = proposed
+    while isinstance(leaf, dict | list) and leaf:
+        leaf = list(leaf.values())[-1] if isinstance(leaf, dict) else leaf[-1]
+    if not isinstance(leaf, str):
+        is_cut = type(leaf) in (int, float) and text[-1:] not in (*_CLOSERS, *_QUOTES)
+    elif leaf.strip():
+        is_cut = text.endswith(
+            tuple(form.rstrip() for form in (leaf, encode(leaf)[1:-1], json.dumps(leaf)[1:-1]))
+        )
+    else:
+        is_cut = not _EMPTY.search(text)
+    if is_cut or text[-1:] in tuple("{[,;:=\\"):
+        raise Refused("the text ends in the middle of a value, or where more may follow")
 
 
 def problem_of(value: Any, schema: Schema) -> str:
@@ -101,18 +146,12 @@ def _leaves(value: Any, schema: Any) -> Iterator[tuple[Any, Schema]]:
     if isinstance(value, dict):
         for key, item in value.items():
             yield key, None
-            yield from _leaves(item, _inner(schema, key))
+            yield from _leaves(item, inner(schema, key))
     elif isinstance(value, list):
         for item in value:
-            yield from _leaves(item, _inner(schema))
+            yield from _leaves(item, inner(schema))
     else:
         yield value, schema if isinstance(schema, dict) else None
-
-
-def _inner(schema: Any, key: str | None = None) -> Any:
-    """The schema of a property, or of the items of a list; None if there is none."""
-    inner = schema.get("items" if key is None else "properties") if isinstance(schema, dict) else None
-    return inner.get(key) if key is not None and isinstance(inner, dict) else inner
 
 
 def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[int]:
@@ -160,14 +199,27 @@ def _near(value: Any, schema: dict[str, Any]) -> list[Any]:
 def fitted(value: Any, schema: Any, guard: Guard) -> Any:
     """The value with each plain value in it as near to the schema as the guard allows."""
     if isinstance(value, dict):
-        return {key: fitted(item, _inner(schema, key), guard) for key, item in value.items()}
+        return {key: fitted(item, inner(schema, key), guard) for key, item in value.items()}
     if isinstance(value, list):
-        return [fitted(item, _inner(schema), guard) for item in value]
+        return [fitted(item, inner(schema), guard) for item in value]
+    if (opened := _opened(value, schema, guard)) is not None:
+        return opened
     near = nearest(value, schema)
     written = isinstance(value, str) and near is not None and encode(near) == value
+    written |= _is_whole(value) and type(near) is int and near == value
     if guard in ("schema", None) or written or (guard == "words" and near == value):
         return near
     return value
+
+
+def _opened(value: Any, schema: Any, guard: Guard) -> Any:
+    """The list or the object that a string holds, if the schema takes that and not the string; else None."""
+    inside = read_inside(value) if isinstance(value, str) and isinstance(schema, dict) else None
+    with suppress(InvalidSchema):
+        if inside is not None and problem_of(value, schema):
+            made = fitted(inside, schema, guard)
+            return None if problem_of(made, schema) else made
+    return None
 
 
 def fits(value: Any, schema: Schema, guard: Guard) -> bool:
@@ -195,8 +247,7 @@ def _has_room(value: Any, schema: Any, levels: int) -> bool:
     """Whether more can follow in a list or an object that is not closed, or in one around it."""
     if not levels or isinstance(value, list):
         return levels > 0
-    known = schema.get("properties") if isinstance(schema, dict) else None
     last = next(reversed(value), None)
-    return bool(known and known.keys() - value.keys()) or (
-        last is not None and _has_room(value[last], _inner(schema, last), levels - 1)
+    return bool(properties(schema) - value.keys()) or (
+        last is not None and _has_room(value[last], inner(schema, last), levels - 1)
     )

@@ -23,6 +23,8 @@ class Refused(Exception):
 
 #: Blanks and comments. Possessive, so that no text makes it slow.
 SPACE = re.compile(r"(?:[\s\ufeff]++|//[^\n]*+|#[^\n]*+|/\*(?s:.*?)\*/|<!--(?s:.*?)-->)*+")
+#: Each comment; `it` is one that ends with its line.
+_LINE = re.compile(r"(?P<it>//[^\n]*+|#[^\n]*+)|/\*(?s:.*?)\*/|<!--(?s:.*?)-->")
 #: Longer texts are left alone: what a repair library does to them takes too long.
 MAX_CHARS = 1 << 15
 
@@ -43,6 +45,8 @@ _BEGINS_WITH_QUOTE = re.compile(r"""\{\s*["']""")
 #: A text of which every mark that HTML knows is escaped.
 _ESCAPED_HTML = re.compile(r"(?:[^\"<>&]|&(?:quot|amp|lt|gt|apos|#39|#x27);)*+")
 _ESCAPED_OBJECT = re.compile(r'\{\s*\\"')
+#: A quote or a mark of JSON; an apostrophe within a word is not a quote.
+_MARK = re.compile(r"""[{}\[\]:,="“”„«»]|(?<![^\W\d_])['‘’]|['‘’](?![^\W\d_])""")
 
 
 def check_size(raw: str) -> None:
@@ -77,6 +81,15 @@ def is_prose(text: str) -> bool:
     return _TALK.fullmatch(words) is not None
 
 
+def may_be_dropped(text: str) -> bool:
+    """Whether a text after an object is blank or only talk, without a quote and without a mark of JSON.
+
+    >>> may_be_dropped("\\nI hope that helps."), may_be_dropped('#": null}'), may_be_dropped("b: two")
+    (True, False, False)
+    """
+    return not _MARK.search(text) and is_prose(text)
+
+
 def _plain(text: str) -> str:
     return _TAG.sub(" ", text).strip().strip("`* \t\n")
 
@@ -89,7 +102,7 @@ def _unfenced(text: str) -> str:
     if not fence or not opened or _BRACKET_OR_QUOTE.search(before):
         return ""
     inner, closing, after = text[opened.end() :].rpartition("```")
-    return inner if closing and not _BRACKET_OR_QUOTE.search(after) else text[opened.end() :]
+    return inner if closing and may_be_dropped(after) else text[opened.end() :]
 
 
 def _unquoted(text: str) -> str:
@@ -218,6 +231,24 @@ def read(raw: str, fits: Callable[[Any], bool] = lambda _: True) -> tuple[Any, i
     return value, 0, False
 
 
+def read_inside(text: str) -> dict[str, Any] | list[Any] | None:
+    """The list or the object that a string holds as JSON text, from its first character to its last.
+
+    >>> read_inside('["bug"]'), read_inside(" {a: 1} "), read_inside("[1"), read_inside("see [1]")
+    (['bug'], {'a': 1}, None, None)
+    """
+    text = text.strip()
+    if text[:1] not in tuple("{[") or text[-1:] not in tuple("}]") or len(text) > MAX_CHARS:
+        return None
+    value = json_or(None, text)
+    if value is None:
+        reader = _Reader(text)
+        with suppress(Refused):
+            value = reader.whole()
+            value = None if reader.missing else value
+    return value if isinstance(value, dict | list) else None
+
+
 def _read_sloppily(text: str, fits: Callable[[Any], bool]) -> tuple[Any, int, bool]:
     reader = _Reader(text)
     value = reader.whole()
@@ -251,21 +282,52 @@ class _Reader:
         self._skipped = ""
 
     def whole(self) -> Any:
-        """The value of all the text; talk may follow an object."""
+        """The value of all the text. An object may stand there again, and talk may follow it."""
         value = self._value("")
-        self._next()
-        rest = self.text[self.at :]
-        if isinstance(value, (dict, list)):  # a bracket too many is one of the same kind
-            rest = rest.lstrip(" \t\r\n;`" + ("}" if isinstance(value, dict) else "]"))
-        if rest and not (isinstance(value, dict) and is_prose(rest)):
-            raise Refused(f"{'more than one object' if rest[0] in '{[' else 'more text'}: {excerpt(rest)}")
+        while isinstance(value, dict) and self._blanks() == "{":
+            self._same_again(value)
+        self._check_rest(value)
         return value
+
+    def _blanks(self) -> str:
+        """Skip blanks; the character after them."""
+        rest = self.text[self.at :].lstrip(" \t\r\n")
+        self.at = len(self.text) - len(rest)
+        return rest[:1]
+
+    def _same_again(self, value: Any) -> None:
+        """Read an object that says the same as the one before it; anything else is refused."""
+        rest = self.text[self.at :]
+        with suppress(Refused):
+            if not self.missing and encode(self._value("")) == encode(value) and not self.missing:
+                return
+        raise Refused(f"more than one object: {excerpt(rest)}")
+
+    def _check_rest(self, value: Any) -> None:
+        """Refuse a text in which more follows the value than blanks, a fence, talk or a comment.
+
+        A bracket too many is one of the same kind. A comment with a mark of JSON may be a part of the value.
+        """
+        rest = self.text[self.at :].lstrip()
+        if isinstance(value, dict | list):
+            rest = rest.lstrip(" \t\r\n;`" + ("}" if isinstance(value, dict) else "]"))
+        space = SPACE.match(rest)
+        assert space
+        talk = rest[space.end() :]
+        if _MARK.search(rest) or (talk and not (isinstance(value, dict) and is_prose(talk))):
+            raise Refused(
+                f"{'more than one object' if talk[:1] in tuple('{[') else 'more text'}: {excerpt(rest)}"
+            )
 
     def _next(self) -> str:
         """Skip blanks and comments; the character after them, empty at the end."""
         space = SPACE.match(self.text, self.at)
         assert space
         self._skipped, self.at = space[0], space.end()
+        if self.depth and any(
+            _BRACKET_OR_QUOTE.search(line[0]) for line in _LINE.finditer(space[0]) if line["it"]
+        ):
+            raise Refused("a mark of JSON in a comment, which may be a part of the text")
         return self.text[self.at : self.at + 1]
 
     def _unexpected(self, expected: str) -> Refused:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Model, Request
-from zoolab.repair.guards import Guard, Schema, check, fits, fitted, one_object, read_all
+from zoolab.repair.guards import Guard, Schema, check, check_end, fits, fitted, one_object, read_all
 from zoolab.repair.reading import MAX_WORK, Refused, check_size, unwrapped
 
 _MARKS = '{}[]":,'
@@ -69,11 +69,13 @@ class RuleRepair(_Repair):
     """Repairs what is only badly written: quotes, commas, comments, fences, talk, literals, brackets.
 
     No word of an object is lost, and nothing is added to it but brackets at the end and the last
-    letters of `true`, `false` and `null`. A pair that is written twice is one if it says the same both
-    times. A string, a key or a pair that stops in the middle is refused, and so are two objects. With the
-    schema of a tool, `"58"` becomes a number if one is asked for, and a text that ends in a number or
-    a comma is refused: more may have followed. With a weaker `guard`, a text
-    becomes what one mark more, one less or another makes of it, if that is one object; with None, the first.
+    letters of `true`, `false` and `null`. A pair or an object that is written twice is one if it says the
+    same both times. A string, a key or a pair that stops in the middle is refused, and so are two different
+    objects, and whatever follows an object with a quote or a mark of JSON in it. With the schema of a tool,
+    a value that the schema refuses is read again: `"58"` and `58.0` become 58, and `"[1]"` becomes a list.
+    Then a text that ends in a number or a comma is refused: more may have followed. With a weaker `guard`,
+    a text becomes what one mark more, one less or another makes of it, if that is one object; with None,
+    the first.
 
     >>> repair = RuleRepair()
     >>> repair.propose("{'city': 'Oslo', 'days': 3, 'snow': True,}")
@@ -140,12 +142,13 @@ class LLMRepair(_Repair):
     """Asks a model, in a request of its own, for the same arguments as valid JSON; trusts it with nothing.
 
     The model sees the tool's name (the schema's `title`), its schema and the raw text. What it answers must
-    pass the guard, or there is no proposal.
+    pass the guard, or there is no proposal. A value that ends where the text ends may have been cut, so it is
+    refused, unless the guard is None.
 
     Args:
         model: Anything that turns a `Request` into a `Reply`.
-        guard: What the model may change: nothing ("strict", as `keeps_intent`), no letter and no digit
-            ("words"), whatever still meets the schema ("schema"), or anything (None).
+        guard: What the model may change: nothing ("strict", as `keeps_intent`), marks of JSON and no letter
+            and no digit ("words", the default), what still meets the schema ("schema"), or anything (None).
 
     >>> from zoolab.models.scripted import Scripted
     >>> repair = LLMRepair(Scripted(['{"a": 58}', '{"a": 60}']))
@@ -155,7 +158,7 @@ class LLMRepair(_Repair):
 
     _reason = "the model's words, checked"
 
-    def __init__(self, model: Model, *, guard: Guard = "strict") -> None:
+    def __init__(self, model: Model, *, guard: Guard = "words") -> None:
         super().__init__(guard)
         self.model = model
 
@@ -163,13 +166,15 @@ class LLMRepair(_Repair):
         check_size(raw)
         try:
             reply = self.model(self.request(raw, schema))
-            text, cut = reply.text, reply.finish_reason == "length"
+            text, shortfall = reply.text, reply.shortfall
         except Exception as error:
             raise Refused(f"the model failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
-        if cut:
-            raise Refused("the model's answer was cut off by length")
+        if shortfall:
+            raise Refused(f"the model's answer is not whole: {shortfall}")
         said = one_object(parse_json(unwrapped(text)))
         check(self.guard, raw, said, schema)
+        if self.guard:
+            check_end(raw, said)
         return said
 
     def request(self, raw: str, schema: Schema = None) -> Request:

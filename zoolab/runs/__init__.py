@@ -164,9 +164,10 @@ class Trace(TraceLog):
         return display_lines(self)
 
     def diagnose(self) -> list[Diagnosis]:
-        """What went wrong, as up to five diagnoses with evidence and advice; empty if there is no evidence.
+        """What went wrong, as up to six diagnoses with evidence and advice; empty if there is no evidence.
 
-        no_tool_call (though one was needed), wrong_tool, broken_arguments, unknown_tool, poor_description.
+        unfinished_reply, no_tool_call (though one was needed), wrong_tool, broken_arguments, unknown_tool,
+        poor_description.
         With `expected_tool` in the trace's meta a wrong choice is evidence, too.
         """
         from zoolab.trace.diagnosis import diagnose

@@ -16,6 +16,7 @@ from zoolab.errors import InvalidSchema
 from zoolab.files import read_table
 from zoolab.jsontext import canonical, encode, excerpt, pointer_to
 from zoolab.running.interrupts import cpu_time
+from zoolab.schema.parts import TYPES
 
 _TABLE = read_table("zoolab.schema", "drafts.toml")
 _OUTSIDE: dict[str, str] = _TABLE["outside"]
@@ -134,7 +135,10 @@ def check_against_metaschema(schema: Mapping[str, Any]) -> None:
     if error is not None:
         where = pointer_to(error.absolute_path) or "the schema"
         found = f"{where} is not JSON Schema: {excerpt(error.message, 200)}"
-        raise InvalidSchema(found, expected=draft if "draft" in draft else f"draft {draft}")
+        capitals = isinstance(error.instance, str) and error.instance.lower() in TYPES
+        advice = "Gemini writes types in capitals; zoolab.apis.gemini.json_schema makes JSON Schema of that"
+        expected = draft if "draft" in draft else f"draft {draft}"
+        raise InvalidSchema(found, expected=expected, advice=advice if capitals else "")
     if all(keyword in encode(schema) for keyword in ('"unevaluatedProperties"', '"patternProperties"')):
         # For this pair jsonschema matches the patterns by `re`, which no time limit stops.
         raise InvalidSchema(

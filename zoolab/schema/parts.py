@@ -51,6 +51,8 @@ def resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     return definitions.get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema
 
 
+#: The types of JSON Schema.
+TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 SINGLE = (

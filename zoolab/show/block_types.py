@@ -9,10 +9,10 @@ from typing import Any
 
 from zoolab.errors import Problem
 from zoolab.records import Fault, Message
+from zoolab.records.messages import calls_of
 from zoolab.show.markup import visible
 from zoolab.show.wording import (
     as_text,
-    calls_of,
     content_of,
     count,
     differences,

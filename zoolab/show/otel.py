@@ -25,7 +25,7 @@ from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_table
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Failure, Message, Outcome, Reply, without
-from zoolab.show.wording import calls_of
+from zoolab.records.messages import calls_of
 from zoolab.tokens import Tokens
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.frame import faults_by_step

@@ -9,12 +9,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
 from keyword import iskeyword
 from typing import Any, cast
 
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt, one_line
 from zoolab.records import Decision, Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.records.messages import text_of
 from zoolab.schema.checker import schema_words
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown
@@ -45,8 +47,8 @@ def headline(step: Step) -> str:
             return f"{sent} with {count(len(request.tools), 'tool')}{of}{choice}"
         case ToolCall() as call:
             return f"the model asks for {call.name}, as {call.id}"
-        case Reply():
-            return "no tool is asked for: this is the answer"
+        case Reply() as reply:
+            return reply.shortfall or "no tool is asked for: this is the answer"
         case Verdict() as verdict:
             repaired = " after repair" if verdict.repair and verdict.repair.accepted else ""
             may = "may run" if step.call is not None else "the answer meets its schema"
@@ -129,19 +131,6 @@ def type_of(schema: Any, depth: int = 3) -> str:
     return schema_words(schema)
 
 
-def calls_of(message: Message) -> list[tuple[str, str, str]]:
-    """The name, id and arguments of each call in a message."""
-    found: list[tuple[str, str, str]] = []
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else []:
-        outer = cast("dict[str, Any]", call) if isinstance(call, dict) else {}
-        inner = outer.get("function")
-        function = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
-        name, arguments = (as_text(function.get(key) or "") for key in ("name", "arguments"))
-        found.append((name, as_text(outer.get("id") or ""), arguments))
-    return found
-
-
 def other_fields(message: Message) -> dict[str, Any]:
     """What a message has beyond what every message has, a refusal for instance."""
     usual = ("role", "content", "tool_calls", "tool_call_id")
@@ -149,15 +138,21 @@ def other_fields(message: Message) -> dict[str, Any]:
 
 
 def content_of(message: Message) -> str:
-    """What a message says; empty if it says nothing. Content in parts reads as one text."""
+    """Return what a message says, as people read it; empty if it says nothing.
+
+    Texts in parts read as one text; a part of another kind is shown on a line of its own.
+
+    >>> content_of({"content": [{"type": "text", "text": "It is 1"}, {"type": "text", "text": "00."}]})
+    'It is 100.'
+    """
     content = message.get("content")
     if not isinstance(content, list):
         return "" if content is None else as_text(content)
-    texts = [part.get("text") if isinstance(part, dict) else None for part in content]
-    return "\n".join(
-        text if isinstance(text, str) else excerpt(part, 400)
-        for text, part in zip(texts, content, strict=True)
-    )
+    runs = groupby(content, key=lambda part: bool(text_of({"content": [part]})))
+    shown: list[str] = []
+    for is_text, parts in runs:
+        shown += [text_of({"content": [*parts]})] if is_text else [excerpt(part, 400) for part in parts]
+    return "\n".join(shown)
 
 
 def change_as_text(diff: MessagesDiff) -> str:

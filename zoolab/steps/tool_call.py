@@ -6,13 +6,13 @@ is the rest: ids that are missing or taken, arguments that came as an object, ca
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from zoolab.errors import ModelError
-from zoolab.jsontext import encode, excerpt, json_or
+from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, ToolCall
+from zoolab.records.messages import text_of
 from zoolab.tools import ToolRegistry
 
 
@@ -27,14 +27,17 @@ class CallIds:
                 self.take(call.get("id"))
 
     def take(self, wanted: object) -> str:
-        """The wanted id, if it is one and free; else the next free `call_N`."""
+        """The wanted id, if it is one and free; else the next free one of zoolab's own.
+
+        These are nine letters and digits, because Mistral takes no others.
+        """
         if isinstance(wanted, str) and wanted and wanted not in self._taken:
             self._taken.add(wanted)
             return wanted
         made = ""
         while not made or made in self._taken:
             self._made += 1
-            made = f"call_{self._made}"
+            made = f"call{self._made:05d}"
         self._taken.add(made)
         return made
 
@@ -46,8 +49,6 @@ def read_calls(
     ids: CallIds | None = None,
     text: bool | None = None,
     tools: ToolRegistry | Mapping[str, Any] | None = None,
-    names: Collection[str] | None = None,
-    cut: bool = False,
 ) -> list[ToolCall]:
     """Read the calls out of an assistant message, or out of text.
 
@@ -55,8 +56,7 @@ def read_calls(
     a string is searched for calls as the model families write them, plain JSON among them: all objects
     with a `name` and `arguments` on lines or in fences of their own, else the first in the prose. Some
     families write values without quotes: with `tools`, a registry or the parameters of each tool by
-    name, text stays text if the schema says string. With `names`, text holds calls of these tools only.
-    `cut` says that the reply was cut off by length: a call in a fence that is still open will not run.
+    name, text stays text if the schema takes text. A call of a tool that does not exist is a call too.
 
     Returns:
         The calls by slot; none is an empty list.
@@ -75,38 +75,31 @@ def read_calls(
     """
     ids = ids or CallIds()
     if isinstance(reply, str):
-        return _calls_in_text(reply, turn, ids, tools, names, cut)
+        return _calls_in_text(reply, turn, ids, tools)
     native = reply.get("tool_calls") or []
     if not isinstance(native, list):
         raise ModelError(f"tool_calls is {excerpt(native)}", expected="a list of calls")
-    if not native and text and isinstance(reply.get("content"), str):
-        return _calls_in_text(reply["content"], turn, ids, tools, names, cut)
+    if not native and text:
+        return _calls_in_text(text_of(reply), turn, ids, tools)
     return [_native_call(call, turn, slot, ids) for slot, call in enumerate(native)]
 
 
-def message_with_calls(
-    message: Message, calls: list[ToolCall], names: Collection[str] | None = None
-) -> Message:
+def message_with_calls(message: Message, calls: list[ToolCall], *, sent_natively: bool = False) -> Message:
     """The assistant message as it goes into `messages[]`: as it came, if it can be sent so, else mended.
 
     Only ids, types and the form of arguments are mended; names and argument texts are never touched.
 
-    With the `names` of tools that were sent natively, calls that were found in the text all the same go back
-    as a server would have made them: `tool_calls`, and in `content` what comes before the first call, since
-    Qwen's template writes both, and the model would read its call twice. The reply keeps the whole text.
-    Arguments that are not JSON go as a JSON string, because llama.cpp answers 500 to a message with others.
+    If the tools were `sent_natively`, calls that were found in the text all the same go back as a server
+    would have made them: `tool_calls`, and in `content` the words before the first call and nothing of a
+    call, because Qwen's template writes both, and the model would read its call twice. The reply keeps the
+    whole text.
     """
     native: list[dict[str, Any]] = message.get("tool_calls") or []
     if native and "content" in message and all(map(_came_so, calls, native)):
         return message
     content = message.get("content")
-    if names is not None and not native:
-        from zoolab.textcalls import before_calls, find_calls
-
-        content = before_calls(str(content), find_calls(str(content), names=names))
-        texts = [call.arguments for call in calls]
-        texts = [encode(text) if json_or(..., text) is ... else text for text in texts]
-        calls = [replace(call, arguments=text) for call, text in zip(calls, texts, strict=True)]
+    if sent_natively and not native:
+        content = _words_before(message)
     came = native or [{}] * len(calls)
     wire = []
     for call, own in zip(calls, came, strict=True):
@@ -114,6 +107,28 @@ def message_with_calls(
         function = {**own.get("function", {}), "name": call.name, "arguments": call.arguments}
         wire.append({**own, "id": call.id, "type": "function", "function": function})
     return {**message, "role": "assistant", "content": content, "tool_calls": wire}
+
+
+def with_arguments(message: Message, texts: Mapping[int, str]) -> Message:
+    """An assistant message with other arguments in the calls of these slots."""
+    calls = list(message["tool_calls"])
+    for slot, text in texts.items():
+        calls[slot] = {**calls[slot], "function": {**calls[slot]["function"], "arguments": text}}
+    return {**message, "tool_calls": calls}
+
+
+def _words_before(message: Message) -> Any:
+    """The content of a message up to the first call in its text; parts that are not text stay."""
+    from zoolab.textcalls import before_calls, find_calls
+
+    content, text = message.get("content"), text_of(message)
+    words = before_calls(text, find_calls(text))
+    others = (
+        [part for part in content if not text_of({"content": [part]})] if isinstance(content, list) else []
+    )
+    if not others:
+        return words
+    return [*others, *([{"type": "text", "text": words}] if words else [])]
 
 
 def _came_so(call: ToolCall, came: dict[str, Any]) -> bool:
@@ -143,17 +158,13 @@ def _calls_in_text(
     turn: int,
     ids: CallIds,
     tools: ToolRegistry | Mapping[str, Any] | None,
-    names: Collection[str] | None,
-    cut: bool,
 ) -> list[ToolCall]:
-    from zoolab.textcalls import find_calls, in_cut_text  # most walks have no calls in text
+    from zoolab.textcalls import find_calls  # most walks have no calls in text
 
     if isinstance(tools, ToolRegistry):
         tools = {tool.name: tool.parameters for tool in tools}
-    calls = find_calls(text, tools or {}, names)
-    calls = in_cut_text(text, calls) if cut else calls
     made = []
-    for slot, found in enumerate(calls):
+    for slot, found in enumerate(find_calls(text, tools or {})):
         own = ids.take(found.wanted)
         original = None if own == found.wanted else found.wanted
         made.append(ToolCall(turn, slot, own, found.name, found.arguments, "text", original))

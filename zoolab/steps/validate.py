@@ -20,8 +20,6 @@ from zoolab.tools import Bound, Tool, ToolRegistry
 if TYPE_CHECKING:
     pass
 
-_CUT = Problem("invalid_json", "", "a whole reply", "a reply that was cut off by length")
-
 
 class Repairer(Protocol):
     """Proposes arguments in place of broken ones, or None."""
@@ -87,19 +85,14 @@ def check_with_repair(
     repair: Repairer | None,
     *,
     deny: Collection[str] = (),
-    cut: bool = False,
 ) -> Verdict:
-    """Judge a call; where its arguments fail, judge what `repair` makes of them.
+    """Judge a call; if its arguments fail, judge what `repair` makes of them.
 
-    A reply that was cut off by length is never shown to the repair: what is missing is the model's
-    intent. The verdict says so in `repair.remaining`. A repair that raises, or returns no text, is a
-    repair that was refused.
+    A repair that raises, or returns no text, is a repair that was refused.
     """
     verdict = check_call(call, registry, deny=deny)
     if repair is None or verdict.error_code not in ("invalid_json", "invalid_arguments"):
         return verdict
-    if cut:
-        return replace(verdict, repair=Repair(call.arguments, None, False, verdict.problems, (_CUT,)))
     tool = registry[call.name]
     proposed, failure = _proposed(repair, call.arguments, {**tool.parameters, "title": tool.name})
     if proposed is None or not proposed.strip():
@@ -120,6 +113,17 @@ def _proposed(repair: Repairer, raw: str, schema: dict[str, Any]) -> tuple[str |
             return proposed, ()
         received = f"a {type(proposed).__name__}"
     return None, (Problem("invalid_arguments", "", "a repair as text, or None", received),)
+
+
+def refuse_unfinished(verdict: Verdict, shortfall: str) -> Verdict:
+    """Refuse the last call of a reply that is not whole: what is missing is the model's intent.
+
+    Such arguments may look complete, because they were cut off to `""`, to `{}` or to the keys that had come.
+    No repair sees them. `shortfall` is `Reply.shortfall`.
+    """
+    code = verdict.error_code or "invalid_arguments"
+    unfinished = Problem(code, "", "those of a whole reply", shortfall)
+    return Verdict(False, None, (*verdict.problems, unfinished))
 
 
 def refusal(code: str, expected: str, received: str) -> Verdict:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 _SURE = 0.05
 _ADVICE = "say in each case what is right: expected_tool, expected_calls or expected_answer"
 #: How a run ends that the model has brought to its end.
-ENDS = {"answer", "loop_limit", "retries_exhausted", "no_tool_call", "wrong_tool"}
+ENDS = {
+    *("answer", "loop_limit", "retries_exhausted", "no_tool_call", "wrong_tool"),
+    *("cut", "filtered", "empty"),
+}
 #: Columns of a summary of which more is no better.
 _NO_MERITS = {
     *("turns", "steps", "calls", "errors", "duration_ms", "seconds", "tokens_in", "tokens_out", "repeat"),

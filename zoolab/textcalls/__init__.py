@@ -1,23 +1,30 @@
 """Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
 
 tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax M2, DeepSeek since 3.2, Kimi K3; JSON
-              between tags, with the name inside (Hermes, Qwen), or after a head with the name (Mistral, Kimi
-              K2, DeepSeek until 3.1, gpt-oss)
-pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3, name.call(...) of Llama
+              between marks, with the name inside (Hermes, Qwen, Apertus), or after a head with the name
+              (Mistral, Kimi K2, DeepSeek until 3.1, gpt-oss)
+values.py     values without quotes, typed by the schema of the tool
+gemma.py      call:name{key:value} of FunctionGemma and Gemma 4
+pythonic.py   [get_weather(city="Oslo")] of Llama 4 and LFM2, the same as code of Gemma 3 and OLMo 3,
+              name.call(...) of Llama 3
+around.py     what stands around the calls
 calls.py      JSON objects inside a text; calls as JSON on lines of its own, or the first object with name and
               arguments; Llama 3, Cohere; calls with arguments that are not JSON
+
+thoughts.py   what of a text is only thought
 
 families.toml the tags, the heads and the marks of each family
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from zoolab.jsontext import MAX_CHARS
+from zoolab.jsontext import MAX_CHARS, excerpt
+from zoolab.textcalls.around import before_calls, words_after
 from zoolab.textcalls.calls import (
     FAMILIES,
     MARKS,
@@ -30,22 +37,19 @@ from zoolab.textcalls.calls import (
 )
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
 from zoolab.textcalls.tagged import read_marked
+from zoolab.textcalls.thoughts import spoken
 
-__all__ = ["TextCall", "before_calls", "find_calls", "in_cut_text", "notes", "readings", "spoken"]
+__all__ = ["TextCall", "before_calls", "find_calls", "notes", "notes_on_thought", "readings", "spoken"]
 
 _NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
-_NEAR = 256
 
 
-def find_calls(
-    text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS, names: Collection[str] | None = None
-) -> list[TextCall]:
-    """The calls in a text, whatever family wrote it; none is an empty list.
+def find_calls(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
+    """The calls in a text, whatever family wrote it and whatever tools exist; none is an empty list.
 
     The call that begins first decides the format, so that a call that is quoted in the arguments of
     another is none. `schemas` holds the parameters of the tools by name: where a family writes no
-    quotes, they tell whether `5123` is a string. With `names`, only calls of these tools are found.
-    After 2 ** 20 characters nothing is read.
+    quotes, they tell whether `5123` is a string. After 2 ** 20 characters nothing is read.
 
     >>> find_calls('Sure! {"name": "add", "arguments": {"a": 1}}')[0].arguments
     '{"a": 1}'
@@ -53,25 +57,22 @@ def find_calls(
     ['get_weather', 'get_time']
     >>> find_calls('<think>{"name": "add", "arguments": {}}?</think> No.')
     []
-    >>> find_calls('{"name": "Bob", "arguments": {}}', names=["add"])
-    []
     """
     begin, end = spoken(text)
-    said = text[begin : min(end, begin + MAX_CHARS)]
+    calls = _calls_in(text[begin : min(end, begin + MAX_CHARS)], schemas)
+    return [replace(call, at=call.at + begin, end=call.end + begin) for call in calls] if begin else calls
 
-    def known(calls: list[TextCall]) -> list[TextCall]:
-        return calls if names is None else [call for call in calls if call.name in names]
 
-    found = [calls for every in readings(said, schemas) if (calls := known(every))]
-    calls = min(found, key=lambda calls: calls[0].at) if found else known(broken_calls(said))[:1]
-    return [replace(call, at=call.at + begin) for call in calls] if begin else calls
+def _calls_in(said: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
+    found = [calls for calls in readings(said, schemas) if calls]
+    return min(found, key=lambda calls: calls[0].at) if found else broken_calls(said)[:1]
 
 
 def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[TextCall]]:
     """The calls that each format finds in a text, in order.
 
     >>> [calls for calls in readings("[add(a=1)]") if calls]
-    [[TextCall(name='add', arguments='{"a":1}', wanted=None, at=0)]]
+    [[TextCall(name='add', arguments='{"a":1}', wanted=None, at=0, end=10)]]
     """
     return [
         *read_marked(text, schemas),
@@ -83,55 +84,10 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
     ]
 
 
-def spoken(text: str) -> tuple[int, int]:
-    """Where what is spoken begins and ends: after the last thought, and before one that was not ended.
-
-    A call in a thought was weighed, not made. The mark that begins a thought may be missing, since many
-    templates write it into the prompt.
-
-    >>> spoken("<think>Add?</think>Hello."), spoken("Add?</think>Hello."), spoken("Hello. <think>Add")
-    ((19, 25), (12, 18), (0, 7))
-    """
-    begin, end = 0, len(text)
-    for mark in MARKS["thought"].finditer(text):
-        if mark["close"]:
-            begin, end = mark.end(), len(text)
-        elif mark["open"] and end == len(text):
-            end = mark.start()
-    return begin, end
-
-
-def before_calls(text: str, calls: list[TextCall]) -> str:
-    """What a text says before its first call, without the fence or the marks that announce the call.
-
-    >>> said = 'Sure.\\n```json\\n{"name": "add", "arguments": {}}\\n```'
-    >>> before_calls(said, find_calls(said))
-    'Sure.'
-    """
-    if not calls:
-        return text
-    before = text[: calls[0].at]
-    near = before[-_NEAR:]
-    return (before[: len(before) - len(near)] + MARKS["announced"].sub("", near)).strip()
-
-
-def in_cut_text(text: str, calls: list[TextCall]) -> list[TextCall]:
-    """The calls in a text that was cut off: those in a fence that is still open must not run.
-
-    Their arguments are all of the fence, so that validation names what is wrong.
-
-    >>> said = '```json\\n{"name": "add", "arguments": {"a": 1}}'
-    >>> in_cut_text(said, find_calls(said))[0].arguments[:8]
-    '```json\\n'
-    """
-    if text.count("```") % 2 == 0:
-        return calls
-    fence = text.rfind("```")
-    return [replace(call, arguments=text[fence:]) if call.at >= fence else call for call in calls]
-
-
 def notes(text: str) -> tuple[str, ...]:
     """What somebody should know who wonders why a text gave these calls, or none.
+
+    A text with the begin of a call, in whatever family, gives a call or a note.
 
     >>> notes('{"tool": "add", "arguments": {"a": 1}}')
     ('the text looks like a call as an object with "tool" and "arguments", which zoolab does not run',)
@@ -139,18 +95,45 @@ def notes(text: str) -> tuple[str, ...]:
     ('only the first call is read: in prose there is also g; calls on lines of their own are all read',)
     """
     begin, end = spoken(text)
-    said = text[begin : min(end, begin + MAX_CHARS)]
+    last = begin + MAX_CHARS
     calls = find_calls(text)
-    if not calls:
-        near = _near_call(said)
-        return (f"the text looks like {near}, which zoolab does not run",) if near else ()
+    made = [_note_on_calls(text, calls) if calls else _note_on_none(text[begin : min(end, last)])]
+    if end > last:
+        made.append(f"nothing is read after {MAX_CHARS:,} characters")
+    return (*filter(None, made), *notes_on_thought(f"{text[:begin]}\n{text[end:]}"))
+
+
+def notes_on_thought(thought: str) -> tuple[str, ...]:
+    """A note if what would be a call is only thought.
+
+    >>> notes_on_thought('I could call {"name": "f", "arguments": {}}.')
+    ('a thought holds a call of f, which does not run',)
+    """
+    calls = _calls_in(thought[:MAX_CHARS])
+    if calls:
+        return (f"a thought holds a call of {excerpt(calls[0].name)[1:-1]}, which does not run",)
+    mark = MARKS["begin"].search(thought)
+    return (f"a thought holds the begin of a call ({mark.group()}), which does not run",) if mark else ()
+
+
+def _note_on_calls(text: str, calls: list[TextCall]) -> str:
+    begin, end = spoken(text)
+    said = text[begin : min(end, begin + MAX_CHARS)]
     alone, in_prose = plain_calls(said)
     unread = [call.name for run in in_prose[not alone :] for call in run]
-    if not unread or read_plain(said)[0].name != calls[0].name:
-        return ()
-    first = "calls on lines of their own are" if alone else "only the first call is"
-    also = ", ".join(unread)
-    return (f"{first} read: in prose there is also {also}; calls on lines of their own are all read",)
+    if unread and read_plain(said)[0].name == calls[0].name:
+        first = "calls on lines of their own are" if alone else "only the first call is"
+        also = ", ".join(unread)
+        return f"{first} read: in prose there is also {also}; calls on lines of their own are all read"
+    if mark := MARKS["begin"].search(text, calls[-1].end, end):
+        return f"after the calls there is the begin of one more ({mark.group()}), which is not read"
+    after = words_after(text, calls)
+    return f'after the first call there is also text, which calls="auto" leaves out: {after}' if after else ""
+
+
+def _note_on_none(said: str) -> str:
+    near = _near_call(said)
+    return f"the text looks like {near}, which zoolab does not run" if near else ""
 
 
 def _near_call(text: str) -> str:

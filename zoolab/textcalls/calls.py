@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from string import Template
 from typing import Any
 
 from zoolab.files import read_table
@@ -19,7 +20,10 @@ from zoolab.jsontext import MAX_CHARS
 #: How each family of models writes calls.
 FAMILIES = read_table("zoolab.textcalls", "families.toml")
 #: The marks in a text, by name.
-MARKS = {name: re.compile("".join(parts)) for name, parts in FAMILIES["marks"].items()}
+MARKS = {
+    name: re.compile(Template("".join(parts)).safe_substitute(FAMILIES))
+    for name, parts in FAMILIES["marks"].items()
+}
 
 #: Each member's value, and the text that it was read from.
 Members = dict[str, tuple[Any, str]]
@@ -137,8 +141,9 @@ class TextCall:
     arguments: str
     #: The id that the model gave it.
     wanted: str | None = None
-    #: Where in the text it begins.
+    #: Where in the text it begins, and where it ends.
     at: int = 0
+    end: int = 0
 
 
 Reader = Callable[[JSONObject], TextCall | None]
@@ -147,7 +152,7 @@ Reader = Callable[[JSONObject], TextCall | None]
 def _call(found: JSONObject, name: Any, arguments: str, wanted: Any) -> TextCall | None:
     if not isinstance(name, str):
         return None
-    return TextCall(name, arguments, wanted if isinstance(wanted, str) else None, found.start)
+    return TextCall(name, arguments, wanted if isinstance(wanted, str) else None, found.start, found.end)
 
 
 def with_arguments(found: JSONObject) -> TextCall | None:
@@ -177,6 +182,14 @@ def in_tag(found: JSONObject) -> TextCall | None:
         return call
     only_name = found.members.keys() <= _MAY_STAND_BESIDE_NAME
     return _call(found, found.value("name"), "", found.value("id")) if only_name else None
+
+
+def by_name(found: JSONObject) -> TextCall | None:
+    """The call in an object whose only member is the name of a tool, with its arguments."""
+    if len(found.members) != 1:
+        return None
+    (name,) = found.members
+    return _call(found, name, found.raw(name), None) if isinstance(found.value(name), dict) else None
 
 
 _BROKEN_CALL = re.compile(r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?=\{)')
@@ -212,7 +225,7 @@ def broken_calls(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[TextC
             mark = _AFTER.search(text, head.end(), limit)
             end = mark.start() if mark else limit
             arguments = _without_closers(text[head.end() : end], 1)
-            calls.append(TextCall(head["name"], arguments, None, head.start()))
+            calls.append(TextCall(head["name"], arguments, None, head.start(), end))
     return calls
 
 
@@ -305,7 +318,7 @@ def _runs(text: str, read: Reader, inside: bool = True) -> tuple[list[_Run], lis
             continue
         end = found.end
         spans.append((found.start, found.end))
-        call = replace(call, at=outer.start)
+        call = replace(call, at=outer.start, end=outer.end)
         last = runs[-1] if runs else None
         is_near = last is not None and outer.start - last.end <= _NEAR
         if last and (

@@ -8,6 +8,7 @@ They are parsed and never run: calls by name, with keyword arguments that are li
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from dataclasses import replace
 from itertools import islice
@@ -19,7 +20,12 @@ from zoolab.textcalls.calls import MARKS, TextCall
 _MAX_TRIES = 64
 _MAX_LIST = 1 << 16
 _STRING = r"""\"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'"""
-_TOKEN = re.compile(rf"\\.|(?P<string>{_STRING})|(?P<open>[\[({{])|(?P<close>[\])}}])", re.DOTALL)
+_TOKEN = re.compile(
+    rf"\\.|(?P<string>{_STRING})|(?P<open>[\[({{])|(?P<close>[\])}}])|\b(?P<word>[a-z]{{2,8}})(?=\s{{0,8}}=[^=])",
+    re.DOTALL,
+)
+#: Makes a name of a word of Python, which a parameter may have: from, class, in.
+_NOT_A_WORD = "_zoolab_"
 _END_OF_LINE = re.compile(r"[ \t]*+(?:$|<|```)", re.MULTILINE)
 _END_OF_FENCE = re.compile(r"\s*+(?:\Z|```)")
 _JSON_NAMES = {"true": True, "false": False, "null": None}
@@ -46,7 +52,7 @@ def read_tool_code(text: str) -> list[TextCall]:
     for fence in islice(MARKS["tool_code"].finditer(text), _MAX_TRIES):
         code = fence["code"] or fence["lines"] or ""
         if len(code) <= _MAX_LIST:
-            calls += _calls(code.strip(), fence.start())
+            calls += _calls(code.strip(), fence.start(), fence.end())
     return calls
 
 
@@ -56,7 +62,7 @@ def _bracketed(text: str, opening: re.Pattern[str], group: str) -> list[TextCall
     for found in islice(opening.finditer(text), _MAX_TRIES):
         start = found.start(group)
         end = _end_of_brackets(text, start) if start >= read else None
-        if end is not None and (inside := _calls(text[start:end], found.start())):
+        if end is not None and (inside := _calls(text[start:end], found.start(), end)):
             calls += inside
             read = end
     return calls
@@ -75,12 +81,12 @@ def _end_of_brackets(text: str, start: int) -> int | None:
     return None
 
 
-def _calls(source: str, at: int) -> list[TextCall]:
+def _calls(source: str, at: int, end: int) -> list[TextCall]:
     try:
-        made = ast.parse(_TOKEN.sub(_in_one_line, source), "<calls in a model's text>").body
+        made = ast.parse(_TOKEN.sub(_as_python, source), "<calls in a model's text>").body
         lines = [line.value if isinstance(line, ast.Expr) else line for line in made]
         return [
-            _call(node, at)
+            replace(_call(node), at=at, end=end)
             for line in lines
             for node in (line.elts if isinstance(line, ast.List) else [line])
         ]
@@ -88,18 +94,26 @@ def _calls(source: str, at: int) -> list[TextCall]:
         return []
 
 
-def _in_one_line(token: re.Match[str]) -> str:
-    """A string with its line breaks as escapes: models write them raw, and Python takes none."""
+def _as_python(token: re.Match[str]) -> str:
+    """A token as Python takes it: line breaks in a string as escapes, and no word of Python as a name."""
+    if token["word"]:
+        return f"{_NOT_A_WORD}{token.group()}" if keyword.iskeyword(token["word"]) else token.group()
     return token.group().replace("\n", "\\n").replace("\r", "\\r") if token["string"] else token.group()
 
 
-def _call(node: ast.AST, at: int) -> TextCall:
+def _call(node: ast.AST) -> TextCall:
     if not isinstance(node, ast.Call) or node.args:
         raise ValueError("not a call with only keyword arguments")
-    arguments = {keyword.arg: _literal(keyword.value) for keyword in node.keywords}
-    if None in arguments or len(arguments) != len(node.keywords):
+    names = [_as_written(named.arg) for named in node.keywords if named.arg]
+    arguments = {name: _literal(named.value) for name, named in zip(names, node.keywords, strict=False)}
+    if len(arguments) != len(node.keywords):
         raise ValueError("a name has more or fewer than one value")
-    return TextCall(_name(node.func), encode(arguments), None, at)
+    return TextCall(_name(node.func), encode(arguments))
+
+
+def _as_written(name: str) -> str:
+    word = name.removeprefix(_NOT_A_WORD)
+    return word if keyword.iskeyword(word) else name
 
 
 def _name(node: ast.expr) -> str:

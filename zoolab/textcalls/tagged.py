@@ -6,54 +6,73 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 from string import Template
 from types import MappingProxyType
 from typing import Any
 
-from zoolab.jsontext import encode, json_or
-from zoolab.textcalls.calls import FAMILIES, MARKS, Objects, TextCall, in_tag, read_broken_block
+from zoolab.jsontext import encode
+from zoolab.textcalls.calls import (
+    FAMILIES,
+    MARKS,
+    Objects,
+    Reader,
+    TextCall,
+    by_name,
+    in_tag,
+    read_broken_block,
+)
+from zoolab.textcalls.gemma import read_gemma
+from zoolab.textcalls.values import Values
 
 
-def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags of a family, and those inside of a value."""
+
+    all: re.Pattern[str]
+    nested: re.Pattern[str]
+
+
+def _tags(call: str, key: str, value: str, end: str, nested: str) -> Tags:
     """The tags of a family as `families.toml` describes them. In each, CDATA may hold anything."""
     text = f"{call}|{key}|(?P<value>{value})|(?P<end>{end})|(?P<cdata><!\\[CDATA\\[)|(?P<cdata_end>\\]\\]>)"
-    return re.compile(Template(text).substitute(FAMILIES))
+    inside = re.compile(Template(nested).substitute(FAMILIES))
+    return Tags(re.compile(Template(text).substitute(FAMILIES)), inside)
 
 
 #: The tags of each family, by a text without which there are none.
-TAGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {each.pop("mark"): _tags(**each) for each in FAMILIES["tags"]}
-)
+TAGS: Mapping[str, Tags] = MappingProxyType({each.pop("mark"): _tags(**each) for each in FAMILIES["tags"]})
 _MOST_RESTARTS = 8
-_CDATA = "<![CDATA["
-#: Some templates write these values as Python does.
-_PYTHON = {"True": "true", "False": "false", "None": "null"}
+_IN_CDATA = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)", re.DOTALL)
 _BODY = re.compile(r"\s*+(?=\{)")
 
 
-def _tagged(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
+def _tagged(text: str, tags: Tags, schemas: Mapping[str, Any]) -> list[TextCall]:
     """The calls in the tags of a family; JSON may stand in place of parameters."""
     objects = Objects(text)
     calls: list[TextCall] = []
+    values: dict[str, Values] = {}
     at, restarts = 0, 0
-    while opening := next((tag for tag in tags.finditer(text, at) if tag["call"]), None):
-        schema = schemas.get(opening["call"])
-        arguments, at, is_closed = _arguments(objects, tags, opening.end(), schema, restarts < _MOST_RESTARTS)
+    while opening := next((tag for tag in tags.all.finditer(text, at) if tag["call"]), None):
+        name, may_restart = opening["call"], restarts < _MOST_RESTARTS
+        typed = values.setdefault(name, Values(schemas.get(name)))
+        arguments, at, is_closed = _arguments(objects, tags, opening.end(), typed, may_restart)
         restarts += not is_closed
         if arguments is not None:
-            calls.append(TextCall(opening["call"], arguments, None, opening.start()))
+            calls.append(TextCall(opening["call"], arguments, None, opening.start(), at))
     return calls
 
 
 def _arguments(
-    objects: Objects, tags: re.Pattern[str], start: int, schema: Any, may_restart: bool
+    objects: Objects, tags: Tags, start: int, values: Values, may_restart: bool
 ) -> tuple[str | None, int, bool]:
     """The arguments of the call whose tag ends at `start`, where to read on, and if all its values end.
 
-    What is neither a tag nor part of a value breaks the call: then its arguments are all that was written,
-    for nothing of it may be dropped silently. They are None if the call is only talked about.
+    What is neither a tag nor part of a value breaks the call, and so does a value with tags out of order:
+    then its arguments are all that was written, for nothing of it may be dropped silently. They are None if
+    the call is only talked about.
     """
     text = objects.text
     before = _BODY.match(text, start)
@@ -62,7 +81,7 @@ def _arguments(
     end = resume = len(text)
     members: list[tuple[str, str]] = []
     is_whole, is_broken, is_closed = False, False, True
-    while is_closed and (tag := tags.search(text, at)):
+    while is_closed and (tag := tags.all.search(text, at)):
         if tag["call"]:
             end = resume = tag.start()
             break
@@ -72,11 +91,12 @@ def _arguments(
             is_whole, end, resume = True, tag.start(), at
             break
         if tag["key"]:
-            closing, next_call = _end_of_value(text, tags, at)
+            closing, next_call = _end_of_value(text, tags.all, at)
             if closing:
                 key = tag["key"].strip()
-                value = value_of(text[at : closing.start()], tag["string"], _inner(schema, key))
-                members.append((key, encode(value)))
+                value = text[at : closing.start()]
+                is_broken = is_broken or not _is_in_order(value, tags.nested)
+                members.append((key, encode(values.read(key, value, tag["string"]))))
                 at = closing.end()
             else:
                 is_closed = False
@@ -105,35 +125,15 @@ def _end_of_value(text: str, tags: re.Pattern[str], start: int) -> tuple[re.Matc
     return None, end_of_call
 
 
-def value_of(written: str, string: str | None, schema: Any) -> Any:
-    """The value of a text without quotes: a string, unless it reads as another kind of JSON value.
-
-    What may be a string, and besides at most null, reads as no number and no object.
-    """
-    if written.strip().startswith(_CDATA) and written.rstrip().endswith("]]>"):
-        written = written.strip()[len(_CDATA) : -len("]]>")].replace("]]>" + _CDATA, "")
-    elif written.startswith("\n"):
-        written = written[1:].removesuffix("\n")
-    if string in ("true", "string"):
-        return written
-    value = json_or(written, _PYTHON.get(written.strip(), written))
-    kinds = schema.get("type", []) if isinstance(schema, dict) else []
-    kinds = kinds if isinstance(kinds, list) else [kinds]
-    is_text = "string" in kinds and all(kind in ("string", "null") for kind in kinds)
-    if string != "false" and (
-        isinstance(value, str) or (is_text and not (value is None and "null" in kinds))
-    ):
-        return written
-    return value
-
-
-def _inner(schema: Any, key: str) -> Any:
-    if not isinstance(schema, dict):
-        return None
-    properties = schema.get("properties")
-    if isinstance(properties, dict) and key in properties:
-        return properties[key]
-    return schema.get("items") if key == "item" else None
+def _is_in_order(value: str, nested: re.Pattern[str]) -> bool:
+    """Whether the tags of the family inside a value open and close one another; CDATA may hold any."""
+    opened: list[str] = []
+    for tag in nested.finditer(_IN_CDATA.sub("", value)):
+        if tag["open"]:
+            opened.append(tag["open"])
+        elif not opened or opened.pop() != tag["close"]:
+            return False
+    return not opened
 
 
 def as_object(members: list[tuple[str, str]]) -> str:
@@ -143,7 +143,7 @@ def as_object(members: list[tuple[str, str]]) -> str:
 
 #: What stands before the arguments, with the name and, in some families, an id.
 HEADS = [re.compile(Template(each["head"]).substitute(FAMILIES)) for each in FAMILIES["heads"]]
-_AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<[|｜/]|```")
+_AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<\s?[|｜‖│┃∣/]|```")
 
 
 def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
@@ -161,7 +161,7 @@ def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
             mark = _AFTER_BROKEN.search(text, found.end(), limit)
             end = mark.start() if mark else limit
         wanted = found.groupdict().get("id")
-        calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start()))
+        calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start(), end))
     return calls
 
 
@@ -169,22 +169,26 @@ _BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s
 _BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
 
 
-def _in_blocks(text: str) -> list[TextCall]:
-    """The calls between the tags of Hermes and Qwen."""
+#: How a call stands between the marks of a family.
+BLOCKS: Mapping[str, Reader] = MappingProxyType({"hermes": in_tag, "apertus": by_name})
+
+
+def _in_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
+    """The calls between the marks of a family."""
     objects = Objects(text)
     calls: list[TextCall] = []
     end = 0
-    for mark, following in pairwise(MARKS["hermes"].finditer(text)):
+    for mark, following in pairwise(marks.finditer(text)):
         before = _BEFORE_CALL.match(text, mark.end())
         if mark["close"] or mark.start() < end or before is None:
             continue
         found = objects.at(before.end())
         if found is None:
             end = following.start()
-            inside = read_broken_block(text[before.end() : end])
+            inside = [replace(call, end=end) for call in read_broken_block(text[before.end() : end])]
         else:
             inside, end = [], found.end
-            while found is not None and (call := in_tag(found)) is not None:
+            while found is not None and (call := read(found)) is not None:
                 inside.append(call)
                 end = found.end
                 between = _BETWEEN_CALLS.match(text, end)
@@ -196,7 +200,8 @@ def _in_blocks(text: str) -> list[TextCall]:
 def read_marked(text: str, schemas: Mapping[str, Any]) -> list[list[TextCall]]:
     """The calls that each of these families would have written."""
     return [
-        _in_blocks(text),
+        *(_in_blocks(text, MARKS[family], read) for family, read in BLOCKS.items()),
         *(_headed(text, head) for head in HEADS),
         *(_tagged(text, tags, schemas) for mark, tags in TAGS.items() if mark in text),
+        read_gemma(text),
     ]

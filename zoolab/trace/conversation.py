@@ -7,8 +7,9 @@ from contextlib import suppress
 
 from zoolab.errors import InvalidSchema, ModelError
 from zoolab.records import Message, Messages, Reply, Request, Result, Step, ToolCall
+from zoolab.records.messages import text_of
 from zoolab.steps.tool_call import read_calls
-from zoolab.steps.validate import check_call
+from zoolab.steps.validate import check_call, refuse_unfinished
 from zoolab.tools import ToolRegistry
 
 
@@ -56,15 +57,17 @@ def reply_steps(reply: Reply, turn: int, view: Messages, tools: ToolRegistry | N
         return
     for call in calls:
         with suppress(InvalidSchema):  # nothing can be checked against such a schema
-            yield Step("validate", turn, call.slot, check_call(call, tools), view, 0, call)
+            verdict = check_call(call, tools)
+            if call is calls[-1] and not reply.is_whole:
+                verdict = refuse_unfinished(verdict, reply.shortfall)
+            yield Step("validate", turn, call.slot, verdict, view, 0, call)
 
 
 def result_step(
     message: Message, turn: int, view: Messages, call: ToolCall | None, appended: int = 1
 ) -> Step:
     """The step of a tool message that stands at the end of `view`; `call` is what it answers, if anything."""
-    content = message.get("content")
-    text = content if isinstance(content, str) else ""
+    text = text_of(message)
     size = len(text.encode("utf-8", "surrogatepass"))
     result = Result(text, str(message.get("tool_call_id")), size, size)
     return Step("result", turn, call.slot if call else None, result, view, appended, call)

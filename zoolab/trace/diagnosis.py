@@ -1,4 +1,4 @@
-"""What went wrong in a run, as one of five diagnoses, each with its evidence and what to do."""
+"""What went wrong in a run, as one of six diagnoses, each with its evidence and what to do."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _AS_TEXT = 'run(..., calls="auto"), or zoolab walk --calls auto'
 class Diagnosis:
     """One thing that is wrong with a run.
 
-    `code` is no_tool_call, wrong_tool, broken_arguments, unknown_tool or poor_description; `steps` are the
-    numbers of the steps that show it.
+    `code` is unfinished_reply, no_tool_call, wrong_tool, broken_arguments, unknown_tool or poor_description;
+    `steps` are the numbers of the steps that show it.
     """
 
     code: str
@@ -32,8 +32,28 @@ class Diagnosis:
 
 def diagnose(trace: TraceLog) -> list[Diagnosis]:
     """The diagnoses that a trace gives evidence for; see `Trace.diagnose`."""
-    found = [rule(trace) for rule in (_no_call, _other_tool, _broken, _invented, _poor)]
+    found = [rule(trace) for rule in (_unfinished, _no_call, _other_tool, _broken, _invented, _poor)]
     return [diagnosis for diagnosis in found if diagnosis.evidence]
+
+
+#: What to do about a reply that is not whole.
+_ADVICE = {
+    "cut": "raise max_tokens, or shorten the conversation: a reply was cut off",
+    "filtered": "read what the endpoint says of its filter, and ask in other words",
+    "failed": "ask again; if it fails each time, make the tools' schemas simpler",
+    "empty": "look at the reply's reasoning, and whether max_tokens leaves room for an answer",
+}
+
+
+def _unfinished(trace: TraceLog) -> Diagnosis:
+    found = {}
+    for seq, step in enumerate(trace.steps):
+        if isinstance(step.record, Reply) and not step.record.is_whole:
+            found[step.turn] = seq, step.record
+    evidence = tuple(f"turn {turn}: {reply.shortfall}" for turn, (_, reply) in found.items())
+    advice = "; ".join(dict.fromkeys(_ADVICE[reply.end] for _, reply in found.values()))
+    steps = tuple(seq for seq, _ in found.values())
+    return Diagnosis("unfinished_reply", "a reply of the model is not whole", evidence, advice, steps)
 
 
 def _no_call(trace: TraceLog) -> Diagnosis:
@@ -72,8 +92,8 @@ def _other_tool(trace: TraceLog) -> Diagnosis:
 
 def _broken(trace: TraceLog) -> Diagnosis:
     found = _refused(trace, "invalid_json", "invalid_arguments")
-    cut = any(step.reply and step.reply.finish_reason == "length" for step in trace.steps)
-    mend = "raise max_tokens: a reply was cut by length" if cut else "temperature 0; simpler schema; repair="
+    cut = any(step.reply and step.reply.end == "cut" for step in trace.steps)
+    mend = _ADVICE["cut"] if cut else "temperature 0; simpler schema; repair="
     said = (f"{name}: {'; '.join(each.message for each in verdict.problems)}" for _, name, verdict in found)
     what, steps = "arguments that do not parse or fit the schema", tuple(seq for seq, *_ in found)
     return Diagnosis("broken_arguments", what, tuple(said), mend, steps)

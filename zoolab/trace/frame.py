@@ -82,6 +82,8 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
             faulty = faulty or record.fault is not None
             if record.trace is not None:  # all that a sub-agent took, in the row of the step that ran it
                 tokens[seq] = [*map(_count, tokens_used(record.trace.steps))]
+        elif kind is Reply:
+            code = None if record.is_whole else record.end
         elif kind is Decision:
             code = "permission_denied" if record.choice == "deny" else None
             statuses[seq] = "pending" if record.choice == "pending" else "ok"

@@ -23,7 +23,7 @@ from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
 from zoolab.steps.result import Envelope, make_result
 from zoolab.tools import ToolRegistry
-from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
+from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, outcome_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,9 +104,11 @@ class TraceLog(Recording):
         self.originals: dict[int, Record] = {}
         #: When each step came: seconds since the trace began, the time between steps by hand left out.
         self.started = array("d")
-        #: `answer`, the code of the error that ended the run, `interrupted`, or `open`; `no_tool_call` or
-        #: `wrong_tool` when the model answered and had ignored a forced `tool_choice`.
+        #: `answer`, the code of the error that ended the run, `interrupted`, or `open`; `cut`, `filtered`,
+        #: `failed` or `empty` if the last reply was not whole; `no_tool_call` or `wrong_tool` when the model
+        #: answered and had ignored a forced `tool_choice`.
         self.outcome = "open"
+        #: The error that ended the run, or what its last reply lacks; None if it came to an answer.
         self.error: str | None = None
         #: What was broken on purpose, if the error that ended the run came of that.
         self.fault: Fault | None = None
@@ -186,8 +188,9 @@ class TraceLog(Recording):
         if last is not None and (last.call is not None or isinstance(last.record, Request | Result)):
             self._write("end")  # a conversation that another program recorded, and that is not over
             return
-        ignored = next(ignored_choices(self.steps), None)
-        self._end("answer" if ignored is None else ignored.code)
+        if last is not None and isinstance(last.record, Reply):
+            self.error = last.record.shortfall or None
+        self._end(outcome_of(self.steps))
 
     def _end(self, outcome: str) -> None:
         self.outcome, self.ended = outcome, perf_counter() - self._zero
@@ -330,7 +333,8 @@ class TraceLog(Recording):
     def errors(self) -> list[LoggedError]:
         """All that went wrong, in order, the error that ended the run last."""
         found = list(errors_of(self.steps))
-        if self.error is not None:
+        said = found[-1].code if found and found[-1].seq == len(self.steps) - 1 else None
+        if self.error is not None and said != self.outcome:
             found.append(LoggedError(None, None, None, self.outcome, self.error))
         return found
 

@@ -39,7 +39,10 @@ class MessagesDiff(NamedTuple):
 
 
 def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
-    """What went wrong in the steps, each error once: a result only says again what its call had."""
+    """What went wrong in the steps, each error once.
+
+    A result only says again what its call had, and the verdict on a final answer what its reply lacks.
+    """
     steps = list(steps)
     failed: set[tuple[int, int | None]] = set()
     ignored = {error.seq: error for error in ignored_choices(steps)}
@@ -50,8 +53,18 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
         place = step.turn, step.slot
         if message is None or (isinstance(step.record, Result) and place in failed):
             continue
+        if isinstance(step.record, Reply) and steps[seq + 1 : seq + 2] and steps[seq + 1].kind == "validate":
+            continue
         failed.add(place)
         yield LoggedError(seq, step.turn, step.slot, step.error_code or "", message)
+
+
+def outcome_of(steps: Sequence[Step]) -> str:
+    """How a walk without an error ended: `answer`, or the end of its last reply, or the choice it ignored."""
+    last = steps[-1] if steps else None
+    unfinished = last.error_code if last is not None and isinstance(last.record, Reply) else None
+    ignored = next(ignored_choices(steps), None)
+    return unfinished or ("answer" if ignored is None else ignored.code)
 
 
 def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
@@ -94,6 +107,8 @@ def _message(step: Step) -> str | None:
         return "; ".join(problem.message for problem in record.problems)
     if isinstance(record, Outcome) and record.error is not None:
         return record.error.message
+    if isinstance(record, Reply):
+        return record.shortfall or None
     return excerpt(record.content, 300) if isinstance(record, Result) and record.error_code else None
 
 

@@ -68,6 +68,7 @@ def _messages_with(trace: TraceLog, step: Step, record: Record) -> Messages:
         case ToolCall() if step.appended and step.reply is not None:
             calls = [s.record for s in trace.steps if s.turn == step.turn and isinstance(s.record, ToolCall)]
             last = message_with_calls(step.reply.message, [*calls[:-1], record])
+            last = {**last, "content": step.messages[-1].get("content")}
         case _:
             return step.messages
     return Messages([*step.messages.tolist()[:-1], last])

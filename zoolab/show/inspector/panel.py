@@ -11,12 +11,13 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, encode_line, is_utf8
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
+from zoolab.records.messages import calls_of
 from zoolab.show.block_types import MAX_ROWS, Block, Room, sendable
 from zoolab.show.blocks import GATES, blocks
 from zoolab.show.inspector.edits import fields_of
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of
 from zoolab.show.moment import Moment, kind_after
-from zoolab.show.wording import WORDS, as_text, calls_of, common_ends, content_of, count, headline, pretty
+from zoolab.show.wording import WORDS, as_text, common_ends, content_of, count, headline, pretty
 from zoolab.steps.result import METADATA, make_result
 from zoolab.tokens import Tokens, tokens_in
 from zoolab.tools import ToolRegistry

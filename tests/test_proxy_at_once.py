@@ -1,15 +1,10 @@
-"""What a watch costs beside a plain pass-through, and a hundred conversations at once."""
+"""A hundred conversations at once, through one watch."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import openai
@@ -20,50 +15,6 @@ from server import Answer, Asked, TestServer
 from zoolab import watch
 
 pytestmark = pytest.mark.slow
-
-PASSING = [sys.executable, str(Path(__file__).parent / "passing.py")]
-#: Milliseconds at the median of so many requests; the first ten do not count.
-MOST, REQUESTS = 5.0, 210
-
-
-@contextmanager
-def started(*words: object) -> Iterator[int]:
-    """A server of passing.py in a process of its own; its port."""
-    with subprocess.Popen([*PASSING, *map(str, words)], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield int(process.stdout.readline())
-        finally:
-            process.kill()
-
-
-@pytest.fixture(scope="module")
-def ports() -> Iterator[tuple[int, int]]:
-    """An endpoint, and a plain pass-through to it."""
-    with started("endpoint") as endpoint, started("through", endpoint) as through:
-        yield endpoint, through
-
-
-@pytest.mark.parametrize("stream", [False, True], ids=["plain", "first-byte"])
-@pytest.mark.parametrize(("messages", "size"), [(2, 100), (100, 200_000)], ids=["short", "long"])
-def test_a_watch_costs_little(ports, tmp_path, messages: int, size: int, stream: bool):
-    endpoint, through = ports
-    found: list[float] = []
-    for attempt in range(5):  # of a machine that does other things, too, the best of five counts
-        folder = tmp_path / str(attempt)
-        with watch(to=f"http://127.0.0.1:{endpoint}", folder=folder) as seen:
-            watched = seen.url.rpartition(":")[2]
-            words = ["time", through, watched, REQUESTS, messages, size, int(stream)]
-            timed = subprocess.run([*PASSING, *map(str, words)], stdout=subprocess.PIPE, check=True)
-        plain, passed = json.loads(timed.stdout)
-        print(f"pass-through {plain:.2f} ms, watched {passed:.2f} ms, {passed - plain:.2f} more")
-        (trace,) = seen.traces
-        assert len(trace.turns) == REQUESTS
-        # Where a plain pass-through is slow already, the machine is.
-        found.append((passed - plain) / max(MOST, 3 * plain))
-        if found[-1] <= 1:
-            break
-    assert min(found) <= 1
 
 
 class Many(TestServer):

@@ -1,0 +1,169 @@
+"""The calls of a stream: the deltas of Chat Completions, and calls put together from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zoolab.apis.merging import merge
+from zoolab.apis.reading import as_dict
+from zoolab.jsontext import encode
+from zoolab.records.exchange import without
+from zoolab.records.messages import Message
+
+Body = dict[str, Any]
+
+
+class CallDeltas:
+    """The calls of a stream, as deltas: APIs number all their blocks, Chat Completions the calls alone."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, int] = {}
+
+    def begin(self, place: str, call: Body, arguments: str = "") -> Message:
+        """The first delta of a call."""
+        slot = self._slots[place] = len(self._slots)
+        own = {"id": call["id"]} if call.get("id") else {}
+        function = {"name": call.get("name"), "arguments": arguments}
+        return {"tool_calls": [{"index": slot, **own, "type": "function", "function": function}]}
+
+    def whole(self, call: Body, field: str) -> Message:
+        """The only delta of a call whose arguments are an object in this field."""
+        return self.begin(str(len(self._slots)), call, encode(call.get(field) or {}))
+
+    def more(self, place: str, arguments: Any) -> Message:
+        """A further delta of a call; empty if the block is not a call."""
+        if place not in self._slots or not arguments:
+            return {}
+        return {"tool_calls": [{"index": self._slots[place], "function": {"arguments": arguments}}]}
+
+
+class CallsBySlot:
+    """Calls under construction, in the order in which they began.
+
+    A delta without an index goes on with the call that has its id, or with the last one. A delta with a new
+    id, or with a name where no id and no index say whose it is, begins another call; so does one with a name
+    after arguments that are whole. Some endpoints repeat the name in each delta, some give all calls the same
+    index or id, some send the name after the first arguments.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self._at_index: dict[int, list[_Call]] = {}
+
+    def add(self, part: Body) -> None:
+        """Add a delta to the call that it belongs to."""
+        index = _number(part.get("index"))
+        known = self._calls if index is None else self._at_index.setdefault(index, [])
+        own = part.get("id")
+        same = next((call for call in reversed(known) if own and call.id == own), None)
+        call = same or (known[-1] if known else None)
+        if call is None or call.is_followed_by(part, index is not None):
+            named = as_dict(part.get("function")).get("name")
+            call = _Call(call.named_again if call and not named else "")
+            self._calls.append(call)
+            if known is not self._calls:
+                known.append(call)
+        call.add(part)
+
+    def whole(self) -> list[Body]:
+        """The calls, as they are in a completion that was not streamed."""
+        return [call.whole() for call in self._calls]
+
+
+def _number(index: Any) -> int | None:
+    """The index of a call; None if it is none. Some endpoints write it as text."""
+    if isinstance(index, str) and index.isdecimal() and len(index) < 9:
+        return int(index)
+    return index if isinstance(index, int) else None
+
+
+class _Call:
+    """One call under construction."""
+
+    def __init__(self, name: str = "") -> None:
+        self.id: Any = None
+        self._name = name
+        #: The name that came again after whole arguments: the next arguments are those of another call.
+        self.named_again = ""
+        self._pieces: list[str] = []
+        self._function: Body = {}
+        self._others: Body = {}
+        self._progress = _Progress()
+
+    def add(self, part: Body) -> None:
+        """Add what a delta says."""
+        given = as_dict(part.get("function"))
+        again = bool(self.id) and part.get("id") == self.id
+        self.id = self.id or part.get("id")
+        name = given.get("name") or ""
+        if name != self._name:
+            self._name += str(name)
+        arguments = given.get("arguments")
+        if arguments is not None:
+            text = arguments if isinstance(arguments, str) else encode(arguments)
+            if again and text.strip() and self.is_whole and text == "".join(self._pieces):
+                return  # some endpoints send the whole call once more at the end
+            self._pieces.append(text)
+            if name and not text.strip() and not self.id and self.is_whole:
+                self.named_again = str(name)
+        merge(self._function, without(given, ("name", "arguments")))
+        merge(self._others, without(part, ("id", "index", "function")))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the arguments are a whole object already."""
+        return self._progress.ended(self._pieces)
+
+    def is_followed_by(self, part: Body, indexed: bool) -> bool:
+        """Whether a delta that seems to belong to this call is the first of another one."""
+        function, own = as_dict(part.get("function")), part.get("id")
+        name, says = function.get("name"), bool(str(function.get("arguments") or "").strip())
+        if own and self.id and own != self.id:
+            return bool(name) or not indexed or (says and self.is_whole)
+        if not name:
+            return bool(self.named_again) and says
+        if not (indexed or (own and self.id)):
+            # Endpoints that give ids give one to each call.
+            return bool(self._name) and not (self.id and name == self._name)
+        if not self._name or not any(self._pieces):
+            return False
+        return name != self._name or (says and not (own or self.id) and self.is_whole)
+
+    def whole(self) -> Body:
+        """The call, as it is in a completion that was not streamed."""
+        made: Body = {"id": self.id, "type": "function", **self._others}
+        if made["type"] == "function" or self._function or self._name or self._pieces:
+            arguments = "".join(self._pieces)
+            made["function"] = {**self._function, "name": self._name, "arguments": arguments}
+        return made
+
+
+class _Progress:
+    """How far arguments have come, without reading a piece twice."""
+
+    def __init__(self) -> None:
+        self._read = 0
+        self._depth = 0
+        self._quoted = self._escaped = self._ended = False
+
+    def ended(self, pieces: list[str]) -> bool:
+        """Whether the pieces are one whole object, as far as brackets and quotes say."""
+        for piece in pieces[self._read :]:
+            for character in piece:
+                self._step(character)
+        self._read = len(pieces)
+        return self._ended
+
+    def _step(self, character: str) -> None:
+        if self._escaped:
+            self._escaped = False
+        elif self._quoted:
+            self._escaped = character == "\\"
+            self._quoted = character != '"'
+        elif character == '"':
+            self._quoted = True
+        elif character in "{[":
+            self._depth += 1
+        elif character in "}]":
+            self._depth -= 1
+            self._ended = self._depth == 0
