@@ -148,6 +148,21 @@ def test_a_live_endpoint_is_asked_and_named(zoo: Shell, hundred: TestServer) -> 
     assert [tool["function"]["name"] for tool in hundred.bodies[0]["tools"]] == ["add"]
 
 
+def test_a_call_in_the_text_is_named_and_read_with_calls_auto(zoo: Shell) -> None:
+    text = '{"name": "add", "arguments": {"a": 42, "b": 58}}'
+    said = [completion({"role": "assistant", "content": each}) for each in (text, text, "It is 100.")]
+    with serving(*said) as server:
+        plain = zoo("walk", *live(server), "--tools", "add")
+        read = zoo("walk", *live(server), "--tools", "add", "--calls", "auto")
+    assert (plain.code, read.code, read.err) == (0, 0, "")
+    assert plain.err.startswith(
+        "zoolab: the model answered without a call: the answer holds a call as text: "
+    )
+    assert "zoolab walk --calls auto" in plain.err
+    assert "add(a=42, b=58)" in read.out
+    assert "It is 100." in read.out
+
+
 @pytest.mark.parametrize(("option", "allowed"), [((), False), (("--yes",), True)])
 def test_nobody_there_means_no_unless_yes(zoo: Shell, option: tuple[str, ...], allowed: bool) -> None:
     asks = calling(call("restart_service", '{"service": "cron"}'))

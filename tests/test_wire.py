@@ -146,6 +146,7 @@ def test_the_settings_given_are_not_changed(name):
 
 def test_anthropic_always_says_how_many_tokens():
     assert anthropic.to_body(request(USER))["max_tokens"] == 8192
+    assert anthropic.to_body(request(USER, max_completion_tokens=9))["max_tokens"] == 9
 
 
 # Messages

@@ -10,7 +10,7 @@ What differs from OpenAI's form, and is made plain on the way:
     an empty message   left out: the API takes no empty text
     an id              every call needs one
     a schema           every tool needs one
-    max_tokens         required; 8192 unless given: 1024 cut calls, and every model on offer takes so many
+    max_tokens         required; 8192 unless given, which every model on offer takes (1024 cut calls)
     an answer's schema is in `output_config.format`, without limits such as `maximum`; not sent if it uses
                        what the API does not take, such as objects with free keys
 

@@ -81,10 +81,10 @@ def _walk(options: argparse.Namespace) -> int:
         raise ReplayMiss(miss.what, advice=advice) from miss
     finally:
         _keep(trace, options)
+    _tell_error(trace)
     for found in trace.diagnose():
         if found.code == "no_tool_call":
             print(visible(f"zoolab: {found.what}: {found.evidence[-1]}; {found.advice}"), file=sys.stderr)
-    _tell_error(trace)
     return 1 if trace.error is not None else 0
 
 
