@@ -20,7 +20,9 @@ from test_openai_model import in_pieces
 from zoolab import Replay, Trace, run, walk
 from zoolab.course.doctor import can_call_tools, examine
 from zoolab.errors import ModelError, SettingRejected
-from zoolab.models.openai import OpenAIModel, rejection_of, without_rejected
+from zoolab.models import ResponsesModel
+from zoolab.models.openai import OpenAIModel
+from zoolab.models.rejected import rejection_of, without_rejected
 from zoolab.models.replay import model_for
 from zoolab.records import Reply, Request, Step
 from zoolab.runs import drive
@@ -391,6 +393,11 @@ def test_a_choice_about_parallel_calls_goes_only_with_tools() -> None:
         model(Request(HELLO.prefix, settings={"parallel_tool_calls": True}))
         model(Request(HELLO.prefix, tuple(TOOLS.schemas())))
         assert [body.get("parallel_tool_calls") for body in server.bodies] == [None, None, False]
+        asked = Request(HELLO.prefix, settings={"parallel_tool_calls": True})
+        assert model(asked).body_sent(asked) == model.body(asked) == server.bodies[-1]
+    responses = ResponsesModel("m", api_key=KEY, parallel_tool_calls=False)
+    assert "parallel_tool_calls" not in responses.body(asked)
+    assert responses.body(Request(HELLO.prefix, tuple(TOOLS.schemas())))["parallel_tool_calls"] is False
 
 
 def test_what_the_model_wrote_and_the_endpoint_could_not_read_is_shown() -> None:

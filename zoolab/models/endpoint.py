@@ -11,7 +11,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from zoolab.errors import InvalidInput, ModelError, UnknownOption
 from zoolab.files import read_table
 from zoolab.jsontext import encode_strict, excerpt, one_line
 from zoolab.models.rejected import Rejections
-from zoolab.records import Reply, Request, without
+from zoolab.records import Reply, Request
 
 #: The parameters of the constructor that are no settings.
 PARAMETERS = ("base_url", "api_key", "client", "stream", "timeout", "max_retries", "headers", "settings")
@@ -108,14 +108,6 @@ class ApiModel(ABC):
     @abstractmethod
     def _connect(self, to: Connection) -> None:
         """Make the client, or take the one that is given."""
-
-    def _asked(self, request: Request) -> tuple[Request, dict[str, Any]]:
-        """A request and the settings of the model, without those that have no meaning for it."""
-        pointless = () if request.tools else ("parallel_tool_calls",)
-        kept = without(self.settings, pointless)
-        if any(name in request.settings for name in pointless):
-            request = replace(request, settings=without(request.settings, pointless))
-        return request, kept
 
     @classmethod
     def _settings_of(cls, settings: Mapping[str, Any] | None, more: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,8 +82,7 @@ class OpenAIModel(ApiModel):
         return without(body, left_out_of(body, self._rejections))
 
     def _whole(self, request: Request) -> dict[str, Any]:
-        request, settings = self._asked(request)
-        return request.body(model=self.model, **settings)
+        return request.body(model=self.model, **self.settings)
 
     def ask(self, body: dict[str, Any]) -> Reply:
         """The reply to a body that is made already; its `sent` is all but what the request itself says."""

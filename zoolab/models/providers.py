@@ -23,7 +23,7 @@ from zoolab.models.endpoint import ApiModel, Connection
 from zoolab.models.openai import NOT_JSON, check_key, explained, secret_parts
 from zoolab.models.rejected import Body, without_rejected
 from zoolab.models.transport import http_library
-from zoolab.records import Reply, Request
+from zoolab.records import Reply, Request, without
 
 _LONGEST_PAUSE = 30.0
 
@@ -68,9 +68,12 @@ class ProviderModel(ApiModel):
 
     def body(self, request: Request) -> Body:
         """The body of the HTTP request, as it is sent."""
-        request, settings = self._asked(request)
         streamed = {"stream": True} if self.stream else {}
-        return self.api.outgoing(request, self.model, **{**settings, **streamed})
+        settings = {**self.settings, **streamed}
+        if not request.tools:  # as in Chat Completions, see `Request.body`
+            settings = without(settings, ("parallel_tool_calls",))
+            request = replace(request, settings=without(request.settings, ("parallel_tool_calls",)))
+        return self.api.outgoing(request, self.model, **settings)
 
     def _send(self, body: Body) -> Reply:
         with explained(self.base_url, self._secrets, body):

@@ -82,6 +82,8 @@ class Request:
             named = choice not in ("auto", "required", "none")
             body["tools"] = list(self.tools)
             body["tool_choice"] = {"type": "function", "function": {"name": choice}} if named else choice
+        else:
+            body.pop("parallel_tool_calls", None)  # endpoints refuse it where there are no tools
         return body
 
 
