@@ -129,7 +129,8 @@ def test_a_stream_ends_with_done_alone_and_is_named_where_it_is_malformed(
             assert (reply.finish_reason, reply.usage) == (None, None)
             assert (reply.text or "") == "".join(delta.get("content", "") for delta in deltas)
             return
-        with pytest.raises(ModelError) as caught:
+        if end == "nothing":
+            assert model(Request([{"role": "user", "content": "Hi"}])).end == "cut"
+            return
+        with pytest.raises(ModelError, match=f"event {len(deltas) + 1} of the stream"):
             model(Request([{"role": "user", "content": "Hi"}]))
-    told = f"event {len(deltas) + 1} of the stream" if end == "malformed" else "before the reply was complete"
-    assert told in str(caught.value)

@@ -64,18 +64,15 @@ def test_settings_go_into_every_request_of_any_local_model() -> None:
 
 
 @pytest.mark.parametrize("broken", ['{"a": 1', "", "[1]", '"a"', '{"a": NaN}'])
-@pytest.mark.parametrize("content", [None, "I add."])
-def test_only_a_call_that_the_template_fails_on_is_sent_as_text_and_shown(
-    broken: str, content: str | None
-) -> None:
-    request = after_a_call(broken, content)
+def test_a_call_that_the_template_fails_on_is_sent_as_an_object_and_told(broken: str) -> None:
+    request = after_a_call(broken)
     reply, asked = ask(request)
     first, called, result = asked["messages"]
     assert (first, result) == (request.messages[0], request.messages[2])
-    text = f'```json\n{{"name": "add", "arguments": {broken}}}\n```'
-    assert called == {"role": "assistant", "content": f"{content}\n{text}" if content else text}
-    assert reply.sent_instead is not None
-    assert reply.sent_instead["messages"] == asked["messages"]
+    (sent,) = called["tool_calls"]
+    assert json.loads(sent["function"]["arguments"]) == ({"_raw": broken} if broken else {})
+    assert reply.sent_instead is None
+    assert reply.changed == request.changes != ()
 
 
 def test_fenced_calls_in_its_text_are_read() -> None:
