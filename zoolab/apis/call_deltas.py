@@ -27,8 +27,9 @@ class CallDeltas:
         return {"tool_calls": [{"index": slot, **own, "type": "function", "function": function}]}
 
     def whole(self, call: Body, field: str) -> Message:
-        """The only delta of a call whose arguments are an object in this field."""
-        return self.begin(str(len(self._slots)), call, encode(call.get(field) or {}))
+        """The only delta of a call whose arguments are an object in this field, or the text of one."""
+        given = call.get(field) or {}
+        return self.begin(str(len(self._slots)), call, given if isinstance(given, str) else encode(given))
 
     def more(self, place: str, arguments: Any) -> Message:
         """A further delta of a call; empty if the block is not a call."""
