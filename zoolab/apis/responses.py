@@ -237,13 +237,15 @@ class Responses(Api):
         for item in items:
             if item.get("type") == "function_call_output" and str(item["call_id"]) in custom:
                 item["type"] = "custom_tool_call_output"
+            if item.get("type") == "function_call":
+                item["arguments"] = arguments_text(item["arguments"])
         return items
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         items = [{"role": "user", "content": turns}] if isinstance(turns, str) else turns
         messages: list[Message] = []
         for item in reading.objects(items, "an input of text or items"):
-            _add(messages, _message_in(item, reading))
+            _add(messages, _message_in(_unwrapped(item), reading))
         return messages
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
@@ -294,13 +296,7 @@ def _call_item(call: dict[str, Any]) -> dict[str, Any]:
     own = {"call_id": call["id"]} if "id" in call else {}
     text = _custom_input(call)
     if text is None:
-        function = call["function"]
-        return {
-            "type": "function_call",
-            **own,
-            **function,
-            "arguments": arguments_text(function["arguments"]),
-        }
+        return {"type": "function_call", **own, **call["function"]}
     return {"type": "custom_tool_call", **own, "name": call["function"]["name"], "input": text}
 
 
@@ -342,12 +338,16 @@ def _text_in(content: Any, reading: Reading) -> str:
     return "".join(texts)
 
 
+def _unwrapped(item: dict[str, Any]) -> dict[str, Any]:
+    """An item of a request; of a call whose arguments went as text under `_raw`, the object that says so."""
+    arguments = item.get("arguments")
+    sent = json_object(arguments) if isinstance(arguments, str) and RAW in arguments else None
+    return {**item, "arguments": sent} if sent is not None and sent.keys() == {RAW} else item
+
+
 def _call_in(item: dict[str, Any], reading: Reading) -> dict[str, Any]:
     custom = item.get("type") == "custom_tool_call"
     arguments = {"input": reading.text(item.get("input"))} if custom else item.get("arguments")
-    if isinstance(arguments, str) and RAW in arguments:
-        sent = json_object(arguments) or {}
-        arguments = sent if sent.keys() == {RAW} else arguments
     return {**reading.call(item.get("call_id"), item.get("name"), arguments), **kept_as(_CUSTOM, custom)}
 
 
