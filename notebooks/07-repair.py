@@ -42,7 +42,7 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import json
 
-from zoolab import Limits, Request, Scripted, Tool, ToolCall, ToolRegistry, check_call, model_for, predict
+from zoolab import Limits, Request, Scripted, Tool, ToolRegistry, check_call, model_for, predict
 from zoolab import read_calls, run, tool
 
 LIVE = "qwen" if LIVE == "local" else LIVE
@@ -318,15 +318,18 @@ for step in trace.steps:
         print(f"{step.call.arguments:26} repaired to: {repair.proposed}, may run: {step.record.ok}")
 
 # %% [markdown]
-# Now point 3. This text looks whole. But `cut=True` says that the reply reached its length limit, so nobody knows what would have followed.
+# Now point 3. This text looks whole. But `length` says that the reply reached its length limit, so nobody knows what would have followed. The last call of such a reply never runs.
 
 # %%
-from zoolab.steps.validate import check_with_repair
+from zoolab import Reply
 
-call = ToolCall(1, 0, "call_1", "remove_folder", "{'path': '/home'}")
-for cut in (False, True):
-    verdict = check_with_repair(call, ToolRegistry([remove_folder]), RuleRepair(), cut=cut)
-    print(f"cut={cut!s:6} may run: {verdict.ok!s:6}", *verdict.repair.remaining)
+call = {"name": "remove_folder", "arguments": "{'path': '/home'}"}
+asks = {"role": "assistant", "content": None, "tool_calls": [{"id": "call_1", "function": call}]}
+for finish_reason in ("tool_calls", "length"):
+    replies = Scripted([Reply(asks, finish_reason), "Done."])
+    trace = run("Clean up.", [remove_folder], replies, repair=RuleRepair())
+    (verdict,) = [step.record for step in trace.steps if step.kind == "validate"]
+    print(f"{finish_reason:10} may run: {verdict.ok!s:6}", *verdict.problems[-1:])
 
 # %% [markdown]
 # ## How much can be saved?

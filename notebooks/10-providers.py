@@ -220,7 +220,7 @@ from zoolab import Request
 
 def next_request(message):
     [call] = message["tool_calls"]
-    result = {"role": "tool", "tool_call_id": call.get("id", "call_1"), "content": "42"}
+    result = {"role": "tool", "tool_call_id": call.get("id", "call00001"), "content": "42"}
     return Request(
         [{"role": "user", "content": "What is 7 times 6?"}, message, result], tuple(tools.schemas())
     )
