@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -568,6 +569,9 @@ def test_without_a_program_it_serves_until_it_is_stopped() -> None:
         assert connection.getresponse().status == 200
         connection.close()
         served.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            served.wait(120)
+        served.kill()  # only if it did not hear Ctrl-C
         assert served.stdout.readline() == "+ ollama-length: did right\n"
         assert served.wait() == 0
 
