@@ -119,11 +119,11 @@ print("needless calls:", *needless)
 names = {(True, True): "both", (True, False): "wrong choices", (False, True): "needless calls"}
 guess.reveal(
     names.get((wrong[1].decisive, needless[1].decisive), "neither"),
-    because="Qwen finds the right tool among eight as well. But if no tool fits, a longer list contains more tools that seem to fit.",
+    because="Qwen finds the right tool among eight nearly as often. If no tool fits, it calls one nearly every time, with three tools as with eight.",
 )
 
 # %% [markdown]
-# The interval of the needless calls begins close to zero, so the effect may be small. And eight is not forty.
+# Both intervals contain zero, so these requests do not show that more tools make it worse. They do not show the opposite either, and eight is not forty.
 #
 # ## Two retrievers
 #

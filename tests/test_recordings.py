@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import zoolab
-from zoolab import Limits, Policy, Replay, Scripted, Trace, walk
+from zoolab import Limits, Policy, Replay, Request, Scripted, ToolCall, Trace, datasets, read_calls, walk
 from zoolab.errors import LoopError, ReplayMiss
 from zoolab.models.recording import Recording, shipped
 from zoolab.secrets import scrub
@@ -91,3 +92,20 @@ def test_every_shipped_recording_is_whole_and_without_secrets() -> None:
         assert len(Recording(name)) == len(text.splitlines()) - 1
         assert "[secret removed]" not in text
         assert scrub(text) == text
+
+
+@pytest.mark.parametrize("size", [3, 8])
+def test_a_walk_and_read_calls_find_the_same_calls(size: int) -> None:
+    """Two readers gave two numbers, and one of them became a lesson."""
+    replay = Replay(f"qwen-selection-{size}")
+    tools = datasets.selection_tools()
+    for body in replay.recording.openings[::7]:
+        prompt, names = body["messages"][-1]["content"], [each["function"]["name"] for each in body["tools"]]
+        steps = walk(prompt, [tools[name] for name in names], replay)
+        read_so_far = takewhile(lambda step: step.kind in ("define", "request", "tool_call"), steps)
+        walked = [step.record for step in read_so_far if isinstance(step.record, ToolCall)]
+        reply = replay(Request(body["messages"], tuple(body["tools"])))
+        read = read_calls(reply.message, text=True, tools=tools)
+        assert [(call.name, call.arguments) for call in read] == [
+            (call.name, call.arguments) for call in walked
+        ]
