@@ -55,7 +55,7 @@ def compiles(pattern: object) -> bool:
 
 
 #: Seconds of the processor that a check may take, and what each character of the checked value adds.
-MAX_SECONDS, SECONDS_PER_CHAR = 0.25, 1e-6
+MAX_SECONDS, SECONDS_PER_CHAR = 0.25, 3e-6
 #: A longer pattern takes too long to compile.
 MAX_PATTERN_CHARS = 8_000
 #: More parts than this are compared with each other for too long.
