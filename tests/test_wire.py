@@ -325,3 +325,9 @@ def test_an_id_that_comes_again_belongs_to_the_latest_call():
 def test_an_id_that_is_no_text_is_written_all_the_same():
     messages = [{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": {"a": 1}, "content": "z"}]
     assert "z" in str(APIS["responses"].to_body(Request(messages), "m"))
+
+
+def test_an_argument_called_raw_is_no_wrapped_text_unless_it_is_a_text():
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"_raw": null}'}}
+    asked = request({"role": "assistant", "content": None, "tool_calls": [call]})
+    assert APIS["responses"].from_body(APIS["responses"].to_body(asked)).messages[0]["tool_calls"] == [call]

@@ -342,7 +342,8 @@ def _unwrapped(item: dict[str, Any]) -> dict[str, Any]:
     """An item of a request; of a call whose arguments went as text under `_raw`, the object that says so."""
     arguments = item.get("arguments")
     sent = json_object(arguments) if isinstance(arguments, str) and RAW in arguments else None
-    return {**item, "arguments": sent} if sent is not None and sent.keys() == {RAW} else item
+    wrapped = sent is not None and sent.keys() == {RAW} and isinstance(sent[RAW], str)
+    return {**item, "arguments": sent} if wrapped else item
 
 
 def _call_in(item: dict[str, Any], reading: Reading) -> dict[str, Any]:
