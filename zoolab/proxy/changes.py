@@ -11,9 +11,10 @@ from difflib import SequenceMatcher
 from itertools import islice, pairwise
 from typing import Any, Literal
 
+from zoolab.apis import api_of
 from zoolab.apis.conversation import check_conversation
 from zoolab.apis.messages import json_object
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.files import read_shipped
 from zoolab.jsontext import canonical, excerpt, one_line, visible
 from zoolab.jsontext.values import any_json, is_strict
@@ -303,11 +304,28 @@ def what_changed(trace: TraceLog) -> Report:
         raise InvalidInput(f"found {excerpt(trace)}", expected="a Trace")
     turns = trace.turns
     changes = (
-        changes_between(before.request, before.reply.message if before.reply else None, after.request)
+        changes_between(before.request, _reply_for(before, after.request), after.request)
         for before, after in pairwise(turns)
     )
     problems, diagnoses = tuple(map(_problems_of, turns)), tuple(diagnose(trace))
     return Report(tuple(turn.request for turn in turns), tuple(changes), problems, diagnoses)
+
+
+def _reply_for(turn: Turn, after: Request) -> Message | None:
+    """The message of a turn's reply, as the next request can hold it.
+
+    Some APIs have an object where the model streamed text: its spaces cannot come back.
+    """
+    reply = turn.reply
+    if reply is None or not reply.sent_instead:
+        return reply.message if reply else None
+    try:
+        read, _ = api_of(reply.sent_instead).normalise_reply(reply.message)
+    except ZoolabError:
+        return reply.message
+    calls = read.get("tool_calls")
+    back = {**reply.message, "tool_calls": calls} if calls else reply.message
+    return back if back in after.messages else reply.message
 
 
 def _problems_of(turn: Turn) -> tuple[str, ...]:

@@ -57,11 +57,11 @@ def _unfinished(trace: TraceLog) -> Diagnosis:
 
 
 def _no_call(trace: TraceLog) -> Diagnosis:
-    """Said only with evidence that a call was needed: many questions need none."""
+    """Said of a whole reply, and only with evidence that a call was needed: many questions need none."""
     what = "the model answered without a call"
     advice = "say in the description when to use the tool; make sure that this model can call tools at all"
     tools, last = tools_of(trace), trace.steps[-1].record if trace.steps else None
-    if not tools or not isinstance(last, Reply):
+    if not tools or not isinstance(last, Reply) or not last.is_whole:
         return Diagnosis("no_tool_call", what, (), advice)
     written = read_calls(last.text)
     if trace.tool_calls and not any(call.name in tools for call in written):
