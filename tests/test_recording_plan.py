@@ -9,11 +9,11 @@ import pytest
 from server import capable, playing
 
 from tools.recordings.__main__ import run as main
-from tools.recordings.holding import hold_all, left_of
+from tools.recordings.holding import hold_all, left_of, prune
 from tools.recordings.planning import Conversation, RecordingPlan, plan
 from tools.repair.asking import ANSWERS, answers, asked
 from zoolab import Scripted
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.models.recording import Recording, shipped
 from zoolab.repair import LLMRepair
 from zoolab.toolbox.catalog import tools_named
@@ -91,6 +91,20 @@ def test_the_command_records_a_plan_says_what_is_left_and_goes_on(tmp_path, monk
     )
     assert main(["cats", "--left", "--into", str(tmp_path)]) == 2
     assert "no set is named 'cats'" in capsys.readouterr().err
+
+
+def test_pairs_that_the_plan_does_not_ask_for_are_left_out(tmp_path):
+    path = tmp_path / "r.jsonl"
+    asked = [Conversation(prompt, tools_named("add")) for prompt in ("What is 1 + 2?", "What is 3 + 4?")]
+    hold_all(RecordingPlan("sums", {}, asked), Scripted([[("add", {"a": 1, "b": 2})], "3", "7"]), path, print)
+    fewer = RecordingPlan("sums", {}, asked[:1])
+    assert prune(fewer, path) == 1
+    assert (left_of(fewer, path), len(Recording(path))) == (0, 2)
+    assert prune(fewer, path) == 0
+    before = path.read_bytes()
+    with pytest.raises(ReplayMiss):
+        prune(RecordingPlan("sums", {}, asked), path)
+    assert path.read_bytes() == before
 
 
 def test_the_plan_records_the_repairs_that_the_table_reads():

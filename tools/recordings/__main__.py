@@ -2,6 +2,7 @@
 
 python -m tools.recordings --left                       # how much is not recorded yet
 python -m tools.recordings tasks corrections            # these sets, by LocalModel("qwen")
+python -m tools.recordings tasks --prune                # leave out what the plan no longer asks for
 python -m tools.recordings --model needle+smollm2
 python -m tools.recordings --model endpoint             # by OPENAI_BASE_URL, OPENAI_API_KEY and ZOOLAB_MODEL
 
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.recordings.holding import hold_all, left_of
+from tools.recordings.holding import hold_all, left_of, prune
 from tools.recordings.planning import PLAN, RecordingPlan, plan
 from zoolab.errors import ZoolabError
 from zoolab.models.local import LocalModel
@@ -33,13 +34,16 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--plan", type=Path, default=PLAN, metavar="FILE", help="by default plan.toml")
     parser.add_argument("--into", type=Path, default=Path("recordings"), metavar="DIR")
     parser.add_argument("--left", action="store_true", help="only say what is left")
+    parser.add_argument("--prune", action="store_true", help="leave out what the plan does not ask for")
     options = parser.parse_args(arguments)
     options.into.mkdir(parents=True, exist_ok=True)
     left = 0
     try:
         for each in plan(options.sets, options.plan):
             path = options.into / f"{options.model}-{each.name}.jsonl"
-            if not options.left:
+            if options.prune:
+                _say(f"{each.name}: {prune(each, path)} pairs are left out")
+            elif not options.left:
                 hold_all(each, _model_of(options.model, each), path, _say)
             missing = left_of(each, path)
             _say(f"{each.name}: {missing} of {len(each.conversations)} conversations are left")
