@@ -19,7 +19,7 @@ from shell import ESCAPE, HOSTILE, KEY, Ran, Shell, live
 
 from zoolab import Trace
 from zoolab.commands import cli
-from zoolab.models.providers import PROVIDERS
+from zoolab_connect.providers import PROVIDERS
 from zoolab.records import KINDS
 from zoolab.toolbox.starter import TOOLS
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from zoolab import Tool
-from zoolab.datasets import bfcl, load
-from zoolab.datasets.berkeley import (
+from zoolab_study.datasets import bfcl, load
+from zoolab_study.datasets.berkeley import (
     CATEGORIES,
     WHEEL,
     as_schema,

@@ -8,7 +8,7 @@ import pytest
 
 from zoolab import Replay, Scripted
 from zoolab.commands.cli import run as cli
-from zoolab.course.doctor import can_call_tools, examine, probes
+from zoolab_course.doctor import can_call_tools, examine, probes
 from zoolab.errors import ModelError
 
 PERFECT = {

@@ -163,11 +163,11 @@ MISSING = [
     ("from zoolab import Scripted, run; run('Hi', [], Scripted(['Hello'])).inspect()", "anywidget"),
     ("from zoolab import Scripted, run; run('Hi', [], Scripted(['Hello'])).to_otel()", "opentelemetry"),
     ("from zoolab.plots import AblationDisplay", "matplotlib"),
-    ("from zoolab.datasets import load; load('selection-cases')", "pandas"),
+    ("from zoolab_study.datasets import load; load('selection-cases')", "pandas"),
     ("from zoolab.retrieval import Embeddings; Embeddings()", "wordllama"),
-    ("from zoolab.study import Experiment; Experiment.summary.func(None)", "pandas"),
-    ("from zoolab.models.local import load; load('needle')", "needle-rs"),
-    ("from zoolab.mcp import serve; from zoolab.toolbox.starter import add; serve([add])", "mcp-types"),
+    ("from zoolab_study import Experiment; Experiment.summary.func(None)", "pandas"),
+    ("from zoolab_course.local import load; load('needle')", "needle-rs"),
+    ("from zoolab_connect.mcp import serve; from zoolab.toolbox.starter import add; serve([add])", "mcp-types"),
     ("from zoolab.running.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
 ]  # fmt: skip
 

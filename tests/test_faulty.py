@@ -16,7 +16,7 @@ from walks import CALL, add, check_paired
 
 from zoolab import Context, Faulty, LocalModel, Replay, Scripted, ToolRegistry, run, tool, walk
 from zoolab.errors import Fault, InvalidInput, ModelError, ZoolabError
-from zoolab.models.faulty import FAULTS
+from zoolab_connect.faulty import FAULTS
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Limits, Outcome, Reply, Request
 from zoolab.runs import Trace

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from zoolab.apis.messages import json_object
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.jsontext.values import to_json_value
-from zoolab.models.faulty import FAULTS
-from zoolab.models.faulty.kinds import Plan, draw
-from zoolab.models.faulty.replies import (
+from zoolab_connect.faulty import FAULTS
+from zoolab_connect.faulty.kinds import Plan, draw
+from zoolab_connect.faulty.replies import (
     ARGUMENTS,
     CALLS,
     MAX_KEPT,
@@ -23,7 +23,7 @@ from zoolab.models.faulty.replies import (
     break_arguments,
     break_calls,
 )
-from zoolab.models.faulty.tools import AFTER, BEFORE, HUGE, RESULTS
+from zoolab_connect.faulty.tools import AFTER, BEFORE, HUGE, RESULTS
 from zoolab.repair import RuleRepair
 from zoolab.schema.checker import SchemaChecker
 

@@ -38,7 +38,7 @@ def test_the_worker_imports_only_itself_and_the_standard_library():
         if path.parent.name == "worker":
             names = imported_by(path)
             own = {name for name in names if name.startswith("zoolab")}
-            assert all(name.startswith("zoolab.grading.worker") for name in own), path
+            assert all(name.startswith("zoolab_grader.worker") for name in own), path
             others = {name.partition(".")[0] for name in names - own} - sys.stdlib_module_names
             assert not others, path
 
@@ -48,7 +48,7 @@ def test_no_file_of_the_grader_imports_itself_through_others():
     for path in FILES:
         if path.stem != "__init__":
             name = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
-            uses[name] = {each for each in imported_by(path) if each.startswith("zoolab.grading.")}
+            uses[name] = {each for each in imported_by(path) if each.startswith("zoolab_grader.")}
     while leaves := {name for name, targets in uses.items() if not targets & uses.keys()}:
         for name in leaves:
             del uses[name]

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from sums import HALF, RIGHT, make_class, make_lab
 
 import zoolab
-from zoolab.grading.classes import grade_class
-from zoolab.grading.gradebook import ClassGrades, Kept, Manual, NotGraded, Row, Store, Terms, file_name
-from zoolab.grading.judge import CaseGrade, Grade
-from zoolab.grading.labs import Case, Lab
-from zoolab.grading.report import (
+from zoolab_grader.classes import grade_class
+from zoolab_grader.gradebook import ClassGrades, Kept, Manual, NotGraded, Row, Store, Terms, file_name
+from zoolab_grader.judge import CaseGrade, Grade
+from zoolab_grader.labs import Case, Lab
+from zoolab_grader.report import (
     class_page,
     conversations_page,
     grades_csv,
@@ -29,7 +29,7 @@ from zoolab.grading.report import (
     student_page,
     write_report,
 )
-from zoolab.show.markup import digest_of
+from zoolab.text.markup import digest_of
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & \x1b[2J\x00\u202e`"
 RUNS = {"script", "iframe", "object", "embed", "link", "img", "form", "input", "base"}

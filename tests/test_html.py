@@ -33,7 +33,7 @@ from zoolab.records import (
     Withheld,
 )
 from zoolab.runs.nested import as_tool
-from zoolab.show.markup import Html, block, join, style_sheet, tag, visible
+from zoolab.text.markup import Html, block, join, style_sheet, tag, visible
 from zoolab.show.page import MAX_STEPS, render_fragment, render_page
 from zoolab.tools import ToolRegistry
 

@@ -9,7 +9,7 @@ import pytest
 from server import call, calling, completion, serving
 
 from tools.building import built_files
-from zoolab.grading.submissions import read_cells
+from zoolab_grader.submissions import read_cells
 from zoolab.models.recording import Recording
 
 #: The first call that each task of lab 8 needs; None if it needs none.

@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 
 from tools import notebooks
 from tools.building import cells_of
-from zoolab.course.progress import progress
+from zoolab_course.progress import progress
 from zoolab.errors import InvalidInput
 
 FOLDER = Path(__file__).parents[1] / "notebooks"

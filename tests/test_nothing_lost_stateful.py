@@ -24,7 +24,7 @@ from zoolab.errors import ZoolabError
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, Policy
 from zoolab.policy.permissions import PolicyFile
-from zoolab.study.journal import Journal, Reader, line_of, trace_of
+from zoolab_study.journal import Journal, Reader, line_of, trace_of
 from zoolab.tools import Tool
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no limits of files")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, Tool, Trace, run
 from zoolab.errors import InvalidInput
-from zoolab.proxy.changes import MAX_REQUESTS, MAX_SHOWN, changes_between, what_changed
+from zoolab_connect.proxy.changes import MAX_REQUESTS, MAX_SHOWN, changes_between, what_changed
 from zoolab.records import Messages, Reply, Request, Step
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call

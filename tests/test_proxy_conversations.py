@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoolab import Trace
-from zoolab.proxy.conversations import Conversations
+from zoolab_connect.proxy.conversations import Conversations
 from zoolab.records import Reply, Request
 
 ADD = {

@@ -18,9 +18,9 @@ from shell import ESCAPE, KEY, Shell
 from test_openai_model import in_pieces
 
 from zoolab import Replay, Trace, run, walk
-from zoolab.course.doctor import can_call_tools, examine
+from zoolab_course.doctor import can_call_tools, examine
 from zoolab.errors import ModelError, SettingRejected
-from zoolab.models import ResponsesModel
+from zoolab_connect.providers import ResponsesModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.rejected import rejection_of, without_rejected
 from zoolab.models.replay import model_for

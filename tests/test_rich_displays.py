@@ -21,7 +21,7 @@ from zoolab import (
     run,
     walk,
 )
-from zoolab.models.providers import OllamaModel
+from zoolab_connect.providers import OllamaModel
 from zoolab.records import Failure
 from zoolab.repair import LLMRepair, RuleRepair
 from zoolab.toolbox.starter import add

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from zoolab import Scripted, experiment, run, tool
-from zoolab.course.security import (
+from zoolab_course.security import (
     ATTACKS,
     DEFENCES,
     NO_ATTACK,
@@ -16,9 +16,9 @@ from zoolab.course.security import (
     score_security,
     security_cases,
 )
-from zoolab.models.faulty import FAULTS
-from zoolab.plots import FaultRecoveryDisplay
-from zoolab.study import Run, Setup
+from zoolab_connect.faulty import FAULTS
+from zoolab_study.plots import FaultRecoveryDisplay
+from zoolab_study import Run, Setup
 
 PLAIN = {"workers": 2, "progress": False}
 

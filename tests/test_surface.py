@@ -44,7 +44,7 @@ def test_submodules_need_no_import_of_their_own():
     code = "import sys, zoolab; before = len([name for name in sys.modules if name.startswith('zoolab')])"
     code += "; print(before, zoolab.models.Scripted.__name__, zoolab.errors.InvalidInput.__name__)"
     code += "; print(zoolab.toolbox.starter.starter_tools.__name__, zoolab.plots.SequenceDisplay.__name__)"
-    code += "; print(zoolab.datasets.load.__name__, zoolab.repair.RuleRepair.__name__, zoolab.apis.__name__)"
+    code += "; print(zoolab_study.datasets.load.__name__, zoolab.repair.RuleRepair.__name__, zoolab.apis.__name__)"
     names = [
         "Scripted",
         "InvalidInput",
@@ -71,7 +71,7 @@ zoolab.plots.SequenceDisplay
 zoolab.typo  # error
 zoolab.models.typo  # error
 zoolab.plots.typo  # error
-zoolab.study.typo  # error
+zoolab_study.typo  # error
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=zoolab.Limits(turns=2))
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limts=None)  # error
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=3)  # error

@@ -18,7 +18,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, ToolCall, Verdict
 from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
-from zoolab.study.journal import line_of
+from zoolab_study.journal import line_of
 from zoolab.tools import Tool
 from zoolab.trace.events import MAX_LINE
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from zoolab.files import course_folder
-from zoolab.grading import lab_names, load_lab
+from zoolab_grader import lab_names, load_lab
 
 ROOT = Path(__file__).parents[1]
 

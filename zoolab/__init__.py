@@ -19,6 +19,6 @@ __getattr__, __dir__, __all__ = lazily(__name__)
 
 def load_ipython_extension(shell: object) -> None:
     """Make `%%walk` known to a notebook; called by `%load_ext zoolab`."""
-    from zoolab.course.magic import register
+    from zoolab_course.magic import register
 
     register(shell)

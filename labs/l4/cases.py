@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from random import Random
 
-from zoolab.grading import Lab, Student, Wrong, case
+from zoolab_grader import Lab, Student, Wrong, case
 from zoolab.retrieval import BM25
 
 LAB = Lab("l4", "Select a tool", functions=("measure", "DESCRIPTIONS"), uses=("pandas",))

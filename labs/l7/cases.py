@@ -11,7 +11,7 @@ from typing import Any
 
 from zoolab import Limits, Scripted, Tool, run
 from zoolab.errors import ToolTimeout, ZoolabError
-from zoolab.grading import Frame, Lab, Student, Wrong, case
+from zoolab_grader import Frame, Lab, Student, Wrong, case
 from zoolab.records import Reply
 from zoolab.trace.events import events_of
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from tools.datasets.building import BUILDERS, broken_made_again, cases_made_again
 from tools.datasets.checking import checks
 from tools.datasets.reports import reports_made_again
-from zoolab.commands.record import record
-from zoolab.datasets.loading import read_rows, rows_of
+from zoolab_course.commands.record import record
+from zoolab_study.datasets.loading import read_rows, rows_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import visible
-from zoolab.models.local import LocalModel
+from zoolab_course.local import LocalModel
 from zoolab.models.recording import Recording, shipped
 
 #: What is made out of other files, or out of code.

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zoolab.errors import InvalidInput, ReplayMiss
-from zoolab.models.local import LocalModel
+from zoolab_course.local import LocalModel
 from zoolab.models.replay import Replay
-from zoolab.models.weights import LAYERS
+from zoolab_course.weights import LAYERS
 from zoolab.records import Message, Model, Reply, Request
 from zoolab.steps.request import opening_messages
 from zoolab.tools import ToolRegistry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from zoolab.datasets.berkeley import same_arguments
+from zoolab_study.datasets.berkeley import same_arguments
 from zoolab.records import ToolCall
 from zoolab.steps.validate import check_call
 from zoolab.tools import ToolRegistry

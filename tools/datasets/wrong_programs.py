@@ -10,8 +10,8 @@ from typing import Any
 from tools.datasets.asking import RecordedOrLive
 from zoolab.errors import ExecutionFailed, ToolIOError
 from zoolab.loop import walk
-from zoolab.models.faulty import Faulty
-from zoolab.models.local import LocalModel
+from zoolab_connect.faulty import Faulty
+from zoolab_course.local import LocalModel
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy

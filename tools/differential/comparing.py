@@ -8,10 +8,10 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
-from zoolab.grading import Lab, Student, Wrong, grade_cells
-from zoolab.grading.channel import WHOLE
-from zoolab.grading.isolation import Isolation
-from zoolab.grading.labs import Case
+from zoolab_grader import Lab, Student, Wrong, grade_cells
+from zoolab_grader.channel import WHOLE
+from zoolab_grader.isolation import Isolation
+from zoolab_grader.labs import Case
 from zoolab.jsontext import canonical
 
 FAILED = '"no value"'

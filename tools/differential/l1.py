@@ -11,7 +11,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Student, Wrong
+from zoolab_grader import Callback, Student, Wrong
 from zoolab.jsontext import NotStrictJSON, canonical, parse_json
 
 TOOLS = ("ping", "usage", "delete")

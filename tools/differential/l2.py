@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Student
+from zoolab_grader import Callback, Student
 from zoolab.jsontext import canonical
 
 CONTENTS = ("", None, "no", "a longer text than the others", [{"type": "text", "text": "a part"}])

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from zoolab.errors import ZoolabError
-from zoolab.grading import Student, Wrong
+from zoolab_grader import Student, Wrong
 from zoolab.jsontext import canonical
 from zoolab.schema.checker import SchemaChecker
 

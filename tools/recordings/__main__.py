@@ -20,7 +20,7 @@ from pathlib import Path
 from tools.recordings.holding import hold_all, left_of
 from tools.recordings.planning import PLAN, RecordingPlan, plan
 from zoolab.errors import ZoolabError
-from zoolab.models.local import LocalModel
+from zoolab_course.local import LocalModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Model
 

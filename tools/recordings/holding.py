@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tools.recordings.planning import Conversation, FirstByHand, RecordingPlan
 from zoolab import Policy, Replay, Trace
-from zoolab.commands.record import came_of, hold
+from zoolab_course.commands.record import came_of, hold
 from zoolab.errors import ReplayMiss
 from zoolab.records import Limits, Model
 

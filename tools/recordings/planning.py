@@ -12,7 +12,7 @@ from typing import Any
 
 from tools.repair import asking
 from tools.repair.damage import Damaged
-from zoolab.datasets.loading import read_rows, rows_of, selection_tools
+from zoolab_study.datasets.loading import read_rows, rows_of, selection_tools
 from zoolab.errors import ERROR_CODES, ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.models.recording import shipped
 from zoolab.models.scripted import Scripted

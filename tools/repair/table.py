@@ -25,7 +25,7 @@ from typing import Any, get_args
 
 from tools.repair.asking import answers, asked
 from tools.repair.damage import TRANSLATED, Damaged, recorded, seeded
-from zoolab.datasets.berkeley import same_arguments
+from zoolab_study.datasets.berkeley import same_arguments
 from zoolab.jsontext import encode
 from zoolab.models.scripted import Scripted
 from zoolab.repair import LLMRepair, RuleRepair

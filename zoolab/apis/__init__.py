@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from zoolab.apis.anthropic import Anthropic
+from zoolab_connect.apis.anthropic import Anthropic
 from zoolab.apis.chat import ChatCompletions
-from zoolab.apis.gemini import Gemini
+from zoolab_connect.apis.gemini import Gemini
 from zoolab.apis.interface import Api, check
-from zoolab.apis.ollama import Ollama
+from zoolab_connect.apis.ollama import Ollama
 from zoolab.apis.plain import WireWarning
-from zoolab.apis.responses import Responses
+from zoolab_connect.apis.responses import Responses
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records.exchange import Request

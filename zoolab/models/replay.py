@@ -9,9 +9,9 @@ from typing import Any, Literal
 from zoolab.apis.chat import completion_of, error_body
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
 from zoolab.loop.about import about
-from zoolab.models.local import LocalModel
+from zoolab_course.local import LocalModel
 from zoolab.models.openai import OpenAIModel
-from zoolab.models.providers import PROVIDERS
+from zoolab_connect.providers import PROVIDERS
 from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import offline_client
 from zoolab.records import Model, Reply, Request, without

@@ -18,9 +18,9 @@ Each says in words what it shows (`alt`); `Picture` gives any figure such a text
 """
 
 from zoolab.plots.calls import RetryWaterfallDisplay, ToolConfusionDisplay
-from zoolab.plots.curves import CostDisplay, RecallDisplay, ReliabilityDisplay
+from zoolab_study.plots.curves import CostDisplay, RecallDisplay, ReliabilityDisplay
 from zoolab.plots.display import Picture
-from zoolab.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
+from zoolab_study.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
 from zoolab.plots.steps import MessageGrowthDisplay, SequenceDisplay, StepTimelineDisplay
 
 __all__ = ["AblationDisplay", "CostDisplay", "ErrorTaxonomyDisplay"]

@@ -230,7 +230,7 @@ class Trace(TraceLog):
         Raises:
             InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
         """
-        from zoolab.show.otel import to_otel
+        from zoolab_connect.otel import to_otel
         from zoolab.trace.events import without_secrets
 
         return to_otel(self if secrets else without_secrets(self), provider, content=content)

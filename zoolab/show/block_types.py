@@ -10,7 +10,7 @@ from typing import Any
 from zoolab.errors import Problem
 from zoolab.records import Fault, Message
 from zoolab.records.messages import calls_of
-from zoolab.show.markup import visible
+from zoolab.text.markup import visible
 from zoolab.show.wording import (
     as_text,
     content_of,

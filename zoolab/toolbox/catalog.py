@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.toolbox.analytics import analytics_tools
-from zoolab.toolbox.devops import devops_tools
-from zoolab.toolbox.security import security_tools
+from zoolab_course.worlds.analytics import analytics_tools
+from zoolab_course.worlds.devops import devops_tools
+from zoolab_course.worlds.security import security_tools
 from zoolab.toolbox.starter import TOOLS, clock_tools, starter_tools
-from zoolab.toolbox.support import support_tools
-from zoolab.toolbox.tasks import task_tools
+from zoolab_course.worlds.support import support_tools
+from zoolab_course.worlds.tasks import task_tools
 from zoolab.tools import ToolRegistry
 
 DOMAINS: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType(

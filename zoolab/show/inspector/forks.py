@@ -16,7 +16,7 @@ from typing import Any
 from zoolab.errors import ExecutionFailed, InvalidInput, LoopError, ReplayMiss, marked
 from zoolab.jsontext import canonical, excerpt, one_line
 from zoolab.loop.about import about
-from zoolab.models.local import LocalModel
+from zoolab_course.local import LocalModel
 from zoolab.models.recording import RequestKeys, nearest_difference
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
