@@ -9,14 +9,14 @@ import pytest
 
 from zoolab.apis import APIS, api, api_of, check, registered
 from zoolab.apis.interface import ENDS, Api
-from zoolab_connect.apis.ollama import Ollama
 from zoolab.commands import cli
 from zoolab.errors import InvalidInput
 from zoolab.models import OpenAIModel
-from zoolab_connect.providers import PROVIDERS
-from zoolab_connect.proxy.exchange import WATCHED
 from zoolab.records import Reply, Request
 from zoolab.tools import Format, ToolRegistry
+from zoolab_connect.apis.ollama import Ollama
+from zoolab_connect.providers import PROVIDERS
+from zoolab_connect.proxy.exchange import WATCHED
 
 
 class Mine(Ollama):

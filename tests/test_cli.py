@@ -19,9 +19,9 @@ from shell import ESCAPE, HOSTILE, KEY, Ran, Shell, live
 
 from zoolab import Trace
 from zoolab.commands import cli
-from zoolab_connect.providers import PROVIDERS
 from zoolab.records import KINDS
 from zoolab.toolbox.starter import TOOLS
+from zoolab_connect.providers import PROVIDERS
 
 
 @pytest.fixture
@@ -373,10 +373,11 @@ def test_every_option_is_documented(zoo: Shell) -> None:
 
 
 def test_every_provider_can_be_named_and_what_runs_each_command_exists() -> None:
-    assert cli._SHARED["model"]["--provider"]["choices"] == sorted(PROVIDERS)
-    for told in cli.COMMANDS.values():
-        module, _, function = told["run"].partition(".")
-        assert callable(getattr(import_module(f"zoolab.commands.{module}"), function))
+    assert set(PROVIDERS) <= plugins.MODELS.entries().keys()
+    for name, entry in plugins.COMMANDS.entries().items():
+        command = plugins.COMMANDS.load(entry)
+        module, _, function = command.told["run"].partition(".")
+        assert callable(getattr(import_module(f"{entry.module}.{module}"), function)), name
 
 
 def test_the_local_models_are_listed(zoo: Shell) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-import zoolab
 from zoolab.errors import EXTRAS, InvalidInput, MissingPackage, needs
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INSTALLED = packages_distributions()
-SOURCES = sorted(Path(zoolab.__file__).parent.rglob("*.py"))
+OWN = {"zoolab", *(path.parent.name for path in ROOT.glob("plugins/*/__init__.py"))}
+SOURCES = sorted([*ROOT.glob("zoolab/**/*.py"), *ROOT.glob("plugins/**/*.py")])
 
 
 def names_in(requirements: list[str]) -> set[str]:
@@ -57,7 +57,7 @@ def imports_in(source: str) -> set[str]:
     found = Found()
     found.names = set()
     found.visit(ast.parse(source))
-    return found.names - sys.stdlib_module_names - {"zoolab"}
+    return found.names - sys.stdlib_module_names - OWN
 
 
 def distribution_of(module: str) -> str:
@@ -167,7 +167,7 @@ MISSING = [
     ("from zoolab.retrieval import Embeddings; Embeddings()", "wordllama"),
     ("from zoolab_study import Experiment; Experiment.summary.func(None)", "pandas"),
     ("from zoolab_course.local import load; load('needle')", "needle-rs"),
-    ("from zoolab_connect.mcp import serve; from zoolab.toolbox.starter import add; serve([add])", "mcp-types"),
+    ("import zoolab_connect.mcp, zoolab.toolbox.starter as s; zoolab_connect.mcp.serve([s.add])", "mcp-types"),
     ("from zoolab.running.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
 ]  # fmt: skip
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from zoolab.apis.messages import json_object
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.jsontext.values import to_json_value
+from zoolab.repair import RuleRepair
+from zoolab.schema.checker import SchemaChecker
 from zoolab_connect.faulty import FAULTS
 from zoolab_connect.faulty.kinds import Plan, draw
 from zoolab_connect.faulty.replies import (
@@ -24,8 +26,6 @@ from zoolab_connect.faulty.replies import (
     break_calls,
 )
 from zoolab_connect.faulty.tools import AFTER, BEFORE, HUGE, RESULTS
-from zoolab.repair import RuleRepair
-from zoolab.schema.checker import SchemaChecker
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sums import HALF, RIGHT, make_class, make_lab
 
-import zoolab
+from zoolab.text.markup import digest_of
 from zoolab_grader.classes import grade_class
 from zoolab_grader.gradebook import ClassGrades, Kept, Manual, NotGraded, Row, Store, Terms, file_name
 from zoolab_grader.judge import CaseGrade, Grade
@@ -29,7 +29,6 @@ from zoolab_grader.report import (
     student_page,
     write_report,
 )
-from zoolab.text.markup import digest_of
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & \x1b[2J\x00\u202e`"
 RUNS = {"script", "iframe", "object", "embed", "link", "img", "form", "input", "base"}
@@ -62,7 +61,7 @@ class Page(HTMLParser):
         return [value or "" for name, value in self.attributes if name == "href"]
 
 
-SCRIPT = (Path(zoolab.__file__).parent / "grading" / "report.js").read_text()
+SCRIPT = (Path(zoolab_grader.__file__).parent / "report.js").read_text()
 
 
 def check_only_our_script_runs(page: str) -> Page:

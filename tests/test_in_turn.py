@@ -11,9 +11,9 @@ import pytest
 
 from zoolab import Scripted, ToolRegistry, check, experiment, run, tool
 from zoolab.errors import ExecutionFailed, InvalidInput
-from zoolab_grader.checking import passes
 from zoolab.running.interrupts import IN_TURN
 from zoolab.running.jobs import Workers
+from zoolab_grader.checking import passes
 
 RIGHT = """
 def run_loop(*given):

@@ -19,10 +19,10 @@ from counting import ends
 
 from zoolab import Replay, run
 from zoolab.errors import InvalidInput, ModelError
-from zoolab_course import local, needle, weights
-from zoolab_course.local import Engine, LocalModel, words_request
 from zoolab.records import Reply, Request
 from zoolab.toolbox.starter import starter_tools
+from zoolab_course import local, needle, weights
+from zoolab_course.local import Engine, LocalModel, words_request
 
 ADD = {
     "type": "function",

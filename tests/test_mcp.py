@@ -40,12 +40,12 @@ from zoolab.errors import (
 )
 from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Runner
+from zoolab.policy import Permissions
+from zoolab.tools import ToolRegistry, sendable_name
 from zoolab_connect.mcp import MCPTools, serve
 from zoolab_connect.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, write_pins
 from zoolab_connect.mcp.serve import answer_call
-from zoolab.policy import Permissions
 from zoolab_course.worlds.devops import devops_tools
-from zoolab.tools import ToolRegistry, sendable_name
 
 SERVERS = Path(__file__).parent / "mcp_servers"
 IN_PROC = Path("/proc/self/stat").exists()

@@ -19,8 +19,8 @@ from zoolab import OpenAIModel, Replay, Scripted, Trace, run, tool
 from zoolab.apis import APIS
 from zoolab.errors import InvalidInput, ModelError, UnknownOption
 from zoolab.files import read_table
-from zoolab_connect.providers import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel
 from zoolab.records import Request
+from zoolab_connect.providers import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel
 from zoolab_study import experiment
 from zoolab_study.cases import Case
 

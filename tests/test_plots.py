@@ -28,15 +28,29 @@ from zoolab import plots
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
-from zoolab_study.plots import AblationDisplay, CostDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay, RecallDisplay, ReliabilityDisplay
-from zoolab.plots import MessageGrowthDisplay, Picture, RetryWaterfallDisplay, SequenceDisplay, StepTimelineDisplay, ToolConfusionDisplay
+from zoolab.plots import (
+    MessageGrowthDisplay,
+    Picture,
+    RetryWaterfallDisplay,
+    SequenceDisplay,
+    StepTimelineDisplay,
+    ToolConfusionDisplay,
+)
 from zoolab.records import Limits, Reply
 from zoolab.repair import RuleRepair
 from zoolab.runs import Trace
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
-from zoolab_study import Case, experiment
 from zoolab.tokens import Price, tokens_in
+from zoolab_study import Case, experiment
+from zoolab_study.plots import (
+    AblationDisplay,
+    CostDisplay,
+    ErrorTaxonomyDisplay,
+    FaultRecoveryDisplay,
+    RecallDisplay,
+    ReliabilityDisplay,
+)
 
 GOOD, BAD, BROKEN = ("add", {"a": 1}), ("add", {"a": "1"}), ("add", '{"a": ')
 FAILS, INVENTED = ("fail", {}), ("fly", {})

@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from zoolab import Scripted, experiment, run, tool
+from zoolab_connect.faulty import FAULTS
 from zoolab_course.security import (
     ATTACKS,
     DEFENCES,
@@ -16,9 +17,8 @@ from zoolab_course.security import (
     score_security,
     security_cases,
 )
-from zoolab_connect.faulty import FAULTS
-from zoolab_study.plots import FaultRecoveryDisplay
 from zoolab_study import Run, Setup
+from zoolab_study.plots import FaultRecoveryDisplay
 
 PLAIN = {"workers": 2, "progress": False}
 

@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from zoolab.apis.chat import error_body
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_table
-from zoolab_course import needle, weights
 from zoolab.models.transport import offline_client
 from zoolab.records import Reply, Request
 from zoolab.records.messages import text_of
+from zoolab_course import needle, weights
 
 if TYPE_CHECKING:
     import openai
@@ -146,6 +146,8 @@ class LocalModel:
 
     made = "recorded"
     deterministic = True
+    on_this_machine = True
+    shared = True
 
     def __init__(
         self,

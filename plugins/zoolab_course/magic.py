@@ -13,8 +13,8 @@ from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool
 
 
-def register(shell: Any) -> None:
-    """Make `%%walk` known to a shell of IPython."""
+def load_ipython_extension(shell: Any) -> None:
+    """Make `%%walk` known to a shell of IPython; `%load_ext zoolab` calls it."""
 
     def walk(line: str, cell: str) -> Any:
         """Ask what the cell says, and show every step. `%%walk --help` names the options."""

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import ModelError, needs
-from zoolab_grader.submissions import read_cells
 from zoolab.models.recording import OWN_RECORDINGS, Recording, shipped
 from zoolab.models.replay import Replay
 from zoolab.records import Model, Request
 from zoolab.tokens import tokens_in
+from zoolab_grader.submissions import read_cells
 
 _SWITCH = re.compile(r"^LIVE = None\b", re.MULTILINE)
 _NAMED = re.compile(r'\bmodel_for\([^)]*\bLIVE, "([\w-]+)"')

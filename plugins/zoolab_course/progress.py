@@ -12,11 +12,11 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
+from zoolab.text.markup import visible
 from zoolab_grader.isolation import shut_in
 from zoolab_grader.judge import CaseGrade, grade
 from zoolab_grader.labs import lab_names, load_lab
 from zoolab_grader.submissions import cells_of_script, read_cells
-from zoolab.text.markup import visible
 
 #: The names of the course's notebooks.
 LESSONS = "[0-9][0-9]-*.ipynb"

@@ -24,9 +24,9 @@ from zoolab.policy import Policy
 from zoolab.records import Request, Result
 from zoolab.runs import Trace
 from zoolab.steps.define import as_registry, tool
+from zoolab.tools import Tool, ToolRegistry
 from zoolab_study.cases import Case, Run, Score, Setup
 from zoolab_study.scorers import says
-from zoolab.tools import Tool, ToolRegistry
 
 #: Where the orders stand.
 Place = Literal["result", "description", "parameter"]

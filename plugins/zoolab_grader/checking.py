@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.jsontext import visible
+from zoolab.runs import read_conversation
 from zoolab_grader.channel import Process
 from zoolab_grader.isolation import Direct, InProcess, kept_warm
 from zoolab_grader.judge import DEFAULT_SEED, CaseGrade, Grade, grade_case, grade_cells
@@ -23,8 +25,6 @@ from zoolab_grader.report import prose
 from zoolab_grader.student import Student
 from zoolab_grader.submissions import read_cells
 from zoolab_grader.worker.notebook import without_magics
-from zoolab.jsontext import visible
-from zoolab.runs import read_conversation
 
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
 # JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.

@@ -20,11 +20,11 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, LockHeld
 from zoolab.files import append_text, course_folder, locked, make_folder, read_shipped, write_whole
+from zoolab.jsontext import digest, encode_line
+from zoolab.running.interrupts import Hold
 from zoolab_grader.judge import CaseGrade, Grade
 from zoolab_grader.labs import Lab, lab_names
 from zoolab_grader.submissions import Shape, alike, read_cells, shape_of
-from zoolab.jsontext import digest, encode_line
-from zoolab.running.interrupts import Hold
 
 #: What a teacher adds to the grades by hand. zoolab makes the file and never changes it, so what stands in it
 #: survives every grading.

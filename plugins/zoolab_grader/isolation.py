@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
+from zoolab.running.interrupts import IN_TURN
 from zoolab_grader.channel import UNEXPLAINED, WHOLE, Channel, Process, Use, used_below
 from zoolab_grader.labs import Lab
 from zoolab_grader.student import cleaned
 from zoolab_grader.worker.jail import FORK, STEPS, UNPROTECTED, Bounds, Plan
 from zoolab_grader.worker.notebook import Notebook, Nothing, importing
 from zoolab_grader.worker.serve import answer_to
-from zoolab.running.interrupts import IN_TURN
 
 #: Seconds for a worker to import what a lab uses, on a slow disk.
 START_SECONDS = 180.0

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
+from zoolab.running.interrupts import cpu_time
 from zoolab_grader.channel import UNEXPLAINED, Closed, Gone, Late, Process, Wait, in_words
 from zoolab_grader.isolation import Isolation
 from zoolab_grader.labs import Case, Lab
 from zoolab_grader.student import Student, Wrong, cleaned
 from zoolab_grader.submissions import read_cells
 from zoolab_grader.worker.jail import UNPROTECTED
-from zoolab.running.interrupts import cpu_time
 
 DEFAULT_SEED = "zoolab"
 

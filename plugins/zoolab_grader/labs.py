@@ -14,8 +14,8 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
-from zoolab_grader.student import Student
 from zoolab.jsontext import digest
+from zoolab_grader.student import Student
 
 Check = Callable[[Student, Random], None]
 

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.files import locked, write_whole
+from zoolab.jsontext import encode_line
+from zoolab.text.markup import NO_SCRIPT, Html, block, code, facts, join, note, page, style_sheet, table, tag
+from zoolab.text.wording import guarded
 from zoolab_grader.gradebook import (
     MANUAL,
     UNCHANGED,
@@ -26,13 +29,10 @@ from zoolab_grader.gradebook import (
 )
 from zoolab_grader.judge import CaseGrade
 from zoolab_grader.labs import Lab
-from zoolab.jsontext import encode_line
-from zoolab.text.markup import NO_SCRIPT, Html, block, code, facts, join, note, page, style_sheet, table, tag
 
 #: The folder of the conversations in which cases failed.
 CONVERSATIONS = "conversations"
 # A spreadsheet takes a cell that begins so for a formula; the wide forms are turned into these by some.
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def write_report(grades: ClassGrades) -> Path:
@@ -240,12 +240,6 @@ def _cell(value: str | float) -> str | float:
     if not isinstance(value, str):
         return int(value) if value == int(value) else round(value, 6)
     return guarded(value)
-
-
-def guarded(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula."""
-    begins = text.lstrip(" \u00a0\ufeff").startswith(_FORMULA)
-    return f"'{text}" if begins else text
 
 
 def grades_json(grades: ClassGrades) -> Iterator[str]:

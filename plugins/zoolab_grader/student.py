@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from zoolab.jsontext import visible
 from zoolab_grader.channel import WHOLE, Closed, Gone, Late, Process, Wait, in_words
 from zoolab_grader.worker.serve import KINDS, SIMPLE
-from zoolab.jsontext import visible
 
 
 def cleaned(text: Any, limit: int = 300) -> str:

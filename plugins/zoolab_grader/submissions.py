@@ -19,8 +19,8 @@ from pathlib import Path
 from zlib import crc32
 
 from zoolab.errors import InvalidInput
-from zoolab_grader.worker.notebook import without_magics
 from zoolab.jsontext import digest
+from zoolab_grader.worker.notebook import without_magics
 
 MAX_BYTES = 20_000_000
 MAX_CELLS = 2_000

@@ -15,25 +15,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from zoolab_study.datasets.loading import numbered_rows
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
-from zoolab_course.local import LocalModel
 from zoolab.models.openai import OpenAIModel
-from zoolab.models.replay import Replay
+from zoolab.models.replay import Replay, local_model
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Problem
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
+from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import ToolRegistry
 from zoolab_study.cases import UNSAID, Case, as_case
+from zoolab_study.datasets.loading import numbered_rows
 from zoolab_study.design import check_described, variants_in
 from zoolab_study.pacing import Budget, Pace
 from zoolab_study.scorers import ANY_CALL, expected_calls
-from zoolab.toolbox.catalog import tools_named
-from zoolab.tools import ToolRegistry
 
 #: What a file may say.
 EXPERIMENT: Mapping[str, Any] = read_table("zoolab_study", "experiment.schema.json")
@@ -226,7 +225,7 @@ def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
 def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
     kind, name = told["kind"], told.get("name")
     if kind == "local":
-        return partial(LocalModel, name)
+        return partial(local_model(), name)
     if kind == "openai":
         return lambda: OpenAIModel(name, base_url=told.get("base_url"), settings=told.get("settings"))
     if kind == "recording":

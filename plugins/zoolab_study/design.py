@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, excerpt
-from zoolab_connect.faulty.kinds import make_plan
 from zoolab.records import Limits
 from zoolab.steps.define import as_registry
-from zoolab_study.cases import Case, Setup, digest_of, json_form
 from zoolab.tools import ToolRegistry
+from zoolab_connect.faulty.kinds import make_plan
+from zoolab_study.cases import Case, Setup, digest_of, json_form
 
 #: Changes the setup that it is given, or returns another.
 Variant = Callable[[Setup], Setup | None]

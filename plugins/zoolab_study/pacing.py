@@ -24,9 +24,9 @@ from zoolab.models.recording import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.secrets import scrub_json
-from zoolab_study.cases import Case
 from zoolab.tokens import Tokens, tokens_in
 from zoolab.trace.codec import decode_plain, encode_plain
+from zoolab_study.cases import Case
 
 _KEY = re.compile(rb'\{"key":"([^"]*)"')
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0

@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from zoolab.errors import InvalidInput
-from zoolab_study.plots import AblationDisplay, ErrorTaxonomyDisplay
 from zoolab.plots.display import Display, image_of
 from zoolab.text.markup import Html, clipped, note, page, style_sheet, table, tag
-from zoolab.show.wording import listed
+from zoolab.text.wording import listed
 from zoolab_study.comparison import Comparison, compare_runs
 from zoolab_study.journal import WHICH_RUN
+from zoolab_study.plots import AblationDisplay, ErrorTaxonomyDisplay
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from zoolab.errors import needs
 from zoolab.jsontext import lines_as_html
 from zoolab.runs import Trace
-from zoolab.show.wording import count
+from zoolab.text.wording import count
+from zoolab.trace.frame import frame_of
 from zoolab_study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab_study.design import Place, Plan
 from zoolab_study.journal import WHICH_RUN, Reader, summary_of, trace_of
-from zoolab.trace.frame import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd

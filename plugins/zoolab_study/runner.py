@@ -25,11 +25,11 @@ from zoolab.jsontext import excerpt
 from zoolab.loop import walk
 from zoolab.loop.about import about
 from zoolab.loop.options import Options
-from zoolab_connect.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers, end_with_parent, pickled
 from zoolab.runs import Trace
+from zoolab_connect.faulty import Faulty
 from zoolab_study.cases import UNSAID, Case, Run, Scorer, Setup, cases_in, json_form
 from zoolab_study.design import Plan, Task, Variant, check_described, variants_in
 from zoolab_study.journal import Journal, Reader, line_of

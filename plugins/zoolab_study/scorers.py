@@ -25,10 +25,10 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab_study.cases import UNSAID, Run, Score, Scorer, Unsaid
 from zoolab.tools import sendable_name
 from zoolab.trace.log import tools_of
 from zoolab.trace.summary import tokens_used
+from zoolab_study.cases import UNSAID, Run, Score, Scorer, Unsaid
 
 MAX_ANSWER = 100_000
 _NUMBER = re.compile(

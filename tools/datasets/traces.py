@@ -18,8 +18,6 @@ from tools.datasets.asking import GoneOn, RecordedOrLive, offered
 from tools.datasets.wrong_programs import RECORDED, UNFINISHED, WRONG
 from zoolab.errors import ZoolabError
 from zoolab.loop import walk
-from zoolab_connect.faulty import FAULTS, Faulty
-from zoolab_course.local import LocalModel
 from zoolab.models.recording import shipped
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
@@ -29,6 +27,8 @@ from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 from zoolab.trace.frame import faults_by_step
+from zoolab_connect.faulty import FAULTS, Faulty
+from zoolab_course.local import LocalModel
 
 RECORDINGS = ("starter", "domains")
 #: So many selection outputs of each kind are gone on with.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tools.recordings.planning import Conversation, FirstByHand, RecordingPlan
 from zoolab import Policy, Replay, Trace
-from zoolab_course.commands.record import came_of, hold
 from zoolab.errors import ReplayMiss
 from zoolab.records import Limits, Model
+from zoolab_course.commands.record import came_of, hold
 
 
 def hold_all(plan: RecordingPlan, model: Model, path: Path, say: Callable[[str], None]) -> None:

@@ -40,7 +40,6 @@ from zoolab.apis.messages import (
     text_sent,
     turns_of,
 )
-from zoolab_connect.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
 from zoolab.apis.plain import Manner, system_apart
 from zoolab.apis.reading import Reading, as_dict
 from zoolab.files import read_table
@@ -51,6 +50,7 @@ from zoolab.records.messages import Message
 from zoolab.records.outgoing import RAW
 from zoolab.schema.parts import NO_PARAMETERS, subschemas
 from zoolab.tokens import Tokens
+from zoolab_connect.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
 
 #: The API needs a number. A reply of 1,024 tokens cut calls; all models that are on offer take 8,192.
 MAX_TOKENS = 8_192
@@ -65,6 +65,7 @@ class Anthropic(Api):
 
     name = "anthropic"
     label = "Anthropic Messages"
+    place = 2
     address = "https://api.anthropic.com"
     address_from = "ANTHROPIC_BASE_URL"
     path = "/v1/messages"

@@ -66,6 +66,7 @@ class Gemini(Api):
 
     name = "gemini"
     label = "Gemini generateContent"
+    place = 3
     address = "https://generativelanguage.googleapis.com"
     address_from = "GOOGLE_GEMINI_BASE_URL"
     path = "/v1beta/models/{model}:generateContent"

@@ -54,6 +54,7 @@ class Ollama(Api):
 
     name = "ollama"
     label = "Ollama chat"
+    place = 4
     address = "http://127.0.0.1:11434"
     address_from = "OLLAMA_HOST"
     path = "/api/chat"

@@ -39,7 +39,6 @@ from zoolab.apis.messages import (
     raw_calls,
     reply_message,
 )
-from zoolab_connect.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
 from zoolab.apis.plain import Manner, Notes, Placed, as_text_of_object, without_empty
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import canonical, digest, encode, excerpt
@@ -47,6 +46,7 @@ from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
 from zoolab.records.outgoing import RAW
 from zoolab.tokens import Tokens
+from zoolab_connect.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
 
 #: Where a message keeps its reasoning.
 _REASONING = ("openai", "reasoning")
@@ -65,6 +65,7 @@ class Responses(Api):
 
     name = "responses"
     label = "OpenAI Responses"
+    place = 1
     address = "https://api.openai.com/v1"
     address_from = "OPENAI_BASE_URL"
     path = "/responses"

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from threading import TIMEOUT_MAX, Event
 
-from zoolab_connect.endpoint.cases import Case, all_tools, find_cases
-from zoolab_connect.endpoint.judging import RESULTS, Verdict
-from zoolab_connect.endpoint.server import Endpoint, endpoint
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.running.jobs import signal_group
+from zoolab_connect.endpoint.cases import Case, all_tools, find_cases
+from zoolab_connect.endpoint.judging import RESULTS, Verdict
+from zoolab_connect.endpoint.server import Endpoint, endpoint
 
 #: The variables that name the endpoint of an API, for the clients that people use.
 _ADDRESSES: Mapping[str, tuple[str, ...]] = {

@@ -12,13 +12,13 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from zoolab.errors import InvalidInput
-from zoolab_connect.mcp import Change, MCPTools
-from zoolab_connect.mcp.listing import one_line
-from zoolab_connect.mcp.serve import serve
 from zoolab.policy import Permissions, Policy
 from zoolab.steps.define import as_registry
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
+from zoolab_connect.mcp import Change, MCPTools
+from zoolab_connect.mcp.listing import one_line
+from zoolab_connect.mcp.serve import serve
 
 
 def mcp(options: argparse.Namespace) -> int:

@@ -13,13 +13,12 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
-from zoolab_course.local import LocalModel
-from zoolab.models.replay import Replay
+from zoolab.models.replay import Replay, local_model
+from zoolab.records import Model
+from zoolab.text.wording import count as counted
 from zoolab_connect.proxy.seen import Seen
 from zoolab_connect.proxy.stress import Attempt, stress
 from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, Edit, watch
-from zoolab.records import Model
-from zoolab.show.wording import count as counted
 
 
 def proxy(options: argparse.Namespace) -> int:
@@ -63,7 +62,7 @@ def answers(where: str | None) -> Model | str | None:
     if kind == "recording" and name:
         return Replay(name)
     if kind == "local":
-        return LocalModel(name or None)
+        return local_model()(name or None)
     if where is not None and "://" not in where:
         raise InvalidInput(f"--to {where}", expected="recording:NAME, local, local:NAME or an address")
     return where

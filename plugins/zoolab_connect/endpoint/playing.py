@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode, excerpt
 from zoolab_connect.endpoint.cases import Body, Case
 from zoolab_connect.endpoint.reading import objects_in, turns_of
 from zoolab_connect.endpoint.strict import RULES, refusal, rejected
-from zoolab.errors import InvalidInput
-from zoolab.jsontext import encode, excerpt
 
 #: Requests of one conversation; a program that asks more often is told to stop.
 MAX_REQUESTS = 50

@@ -10,11 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode
 from zoolab_connect.endpoint.cases import Body, Case, find_cases
 from zoolab_connect.endpoint.judging import Verdict, judge
 from zoolab_connect.endpoint.playing import Answer, Play, events, failure
-from zoolab.errors import InvalidInput
-from zoolab.jsontext import encode
 
 #: Bytes of a request.
 MAX_BYTES = 4 << 20

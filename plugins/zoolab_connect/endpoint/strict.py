@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from zoolab.jsontext import excerpt
 from zoolab_connect.endpoint.cases import Body
 from zoolab_connect.endpoint.reading import Turn, object_in, objects, turns_of
-from zoolab.jsontext import excerpt
 
 #: A rule: the API, the body, and the replies before it in their plain form.
 Rule = Callable[[str, Body, Sequence[Any]], str | None]

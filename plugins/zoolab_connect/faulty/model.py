@@ -9,14 +9,14 @@ from dataclasses import replace
 from zoolab.errors import Fault, marked
 from zoolab.jsontext import encode
 from zoolab.loop.about import about
-from zoolab_connect.faulty.kinds import FAULTS, SECRET, make_plan
-from zoolab_connect.faulty.replies import Asked, break_reply, repeat_call
-from zoolab_connect.faulty.tools import FaultyTool, Pace, defined_faults, original_of
 from zoolab.models.openai import explain
 from zoolab.models.recording import name_without_ids
 from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request
 from zoolab.tools import ToolRegistry
+from zoolab_connect.faulty.kinds import FAULTS, SECRET, make_plan
+from zoolab_connect.faulty.replies import Asked, break_reply, repeat_call
+from zoolab_connect.faulty.tools import FaultyTool, Pace, defined_faults, original_of
 
 #: What the endpoint says with a status.
 SAYS = {

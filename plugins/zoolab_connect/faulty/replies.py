@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from zoolab.apis.messages import json_object
 from zoolab.errors import Fault, InvalidSchema
 from zoolab.jsontext import encode
-from zoolab_connect.faulty.kinds import Plan, draw
 from zoolab.records import Message, Reply, Request, without
 from zoolab.schema.checker import SchemaChecker
+from zoolab_connect.faulty.kinds import Plan, draw
 
 MANY = 20
 MARKUP = "</script><img src=x onerror=\"alert('zoolab')\"><script>alert('zoolab')</script>\x1b[2J"

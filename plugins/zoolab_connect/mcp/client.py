@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound, needs
 from zoolab.jsontext import visible
-from zoolab_connect.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
 from zoolab.secrets import scrub
 from zoolab.tools import Risk, Tool, ToolRegistry
+from zoolab_connect.mcp.listing import (
+    Change,
+    Listed,
+    compare,
+    one_line,
+    pins_folder,
+    read_pins,
+    sort_out,
+    write_pins,
+)
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult

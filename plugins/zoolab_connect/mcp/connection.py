@@ -37,8 +37,17 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
-from zoolab_connect.mcp.listing import GRACE, MAX_MESSAGE, MAX_PAGES, MAX_TOOLS, MAX_UNASKED, Listed, Offer, one_line
 from zoolab.running.jobs import signal_group
+from zoolab_connect.mcp.listing import (
+    GRACE,
+    MAX_MESSAGE,
+    MAX_PAGES,
+    MAX_TOOLS,
+    MAX_UNASKED,
+    Listed,
+    Offer,
+    one_line,
+)
 
 MAX_COMPLAINT = 1 << 16
 _EACH = 1_000

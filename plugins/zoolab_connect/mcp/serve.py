@@ -13,11 +13,11 @@ from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Job, Runner
-from zoolab_connect.mcp.listing import MAX_MESSAGE
 from zoolab.policy import Permissions
 from zoolab.running.jobs import Threads
 from zoolab.steps.result import make_result
 from zoolab.tools import ToolRegistry
+from zoolab_connect.mcp.listing import MAX_MESSAGE
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

@@ -15,12 +15,9 @@ from zoolab.apis.reading import as_dict
 from zoolab.errors import Fault, InvalidInput, ModelError, ReplayMiss, ZoolabError
 from zoolab.jsontext import encode_line
 from zoolab.loop.about import about
-from zoolab_connect.faulty.model import SAYS, Faulty
-from zoolab_course.local import LocalModel
-from zoolab.models.openai import OpenAIModel
-from zoolab_connect.providers import ProviderModel
-from zoolab.models.replay import Replay
 from zoolab.models.transport import expect_one_reply, models_listed
+from zoolab.records import Message, Model, Reply, Request, without
+from zoolab_connect.faulty.model import SAYS, Faulty
 from zoolab_connect.proxy.exchange import (
     BROKEN_OFF,
     HttpRequest,
@@ -29,11 +26,8 @@ from zoolab_connect.proxy.exchange import (
     only_asked,
     read_reply,
 )
-from zoolab.records import Message, Model, Reply, Request, without
 
 Body = dict[str, Any]
-#: The models that several threads may ask at once; any other is asked by one at a time.
-_SHARED = (LocalModel, OpenAIModel, ProviderModel, Replay)
 #: How many answers of Responses are kept, for requests that begin where one of them ended.
 MAX_KEPT = 1_000
 
@@ -81,7 +75,7 @@ class AnsweredBy:
         behind = model
         while isinstance(behind, Faulty):
             behind = behind.inner
-        shared = behind is None or isinstance(behind, _SHARED)
+        shared = behind is None or about(behind).shared
         self._turn: AbstractContextManager[object] = nullcontext() if shared else threading.Lock()
         self._has_name = bool(about(behind).model)
         #: The messages up to each answer of Responses, by its id: a later request may hold only what is new.

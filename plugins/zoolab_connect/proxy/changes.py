@@ -21,8 +21,9 @@ from zoolab.jsontext.values import any_json, is_strict
 from zoolab.records import Message, Request
 from zoolab.records.messages import calls_of
 from zoolab.secrets import scrub
+from zoolab.show.wording import content_of, other_fields
 from zoolab.text.markup import Html, block, folded, join, tag
-from zoolab.show.wording import common_ends, content_of, count, differences, listed, other_fields
+from zoolab.text.wording import common_ends, count, differences, listed
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of
 from zoolab.trace.calls import Turn
 from zoolab.trace.diagnosis import Diagnosis, diagnose

@@ -11,9 +11,9 @@ from zoolab.apis import APIS
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode_line
 from zoolab.models.transport import http_library
+from zoolab.records import Model, Reply, Request, without
 from zoolab_connect.proxy.answering import PassedOn, refusal, spoken_in
 from zoolab_connect.proxy.exchange import HttpRequest, HttpResponse, Upstream, read_reply
-from zoolab.records import Model, Reply, Request, without
 
 OPENAI_URL = APIS["openai"].address
 ANTHROPIC_URL = APIS["anthropic"].address

@@ -21,14 +21,21 @@ from zoolab.errors import Fault, InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
-from zoolab_connect.proxy.changes import Report, what_changed
-from zoolab_connect.proxy.conversations import Conversation, Conversations
-from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream, read_request, said_in
-from zoolab_connect.proxy.server import LoopbackServer
 from zoolab.records import Reply
 from zoolab.runs import Trace, inspect
 from zoolab.secrets import scrub
 from zoolab.show.page import growing_page, render_steps
+from zoolab_connect.proxy.changes import Report, what_changed
+from zoolab_connect.proxy.conversations import Conversation, Conversations
+from zoolab_connect.proxy.exchange import (
+    MAX_BYTES,
+    HttpRequest,
+    HttpResponse,
+    Upstream,
+    read_request,
+    said_in,
+)
+from zoolab_connect.proxy.server import LoopbackServer
 
 if TYPE_CHECKING:
     from zoolab.show.inspector.inspector import Inspector

@@ -14,11 +14,11 @@ from typing import IO, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import one_line, visible
-from zoolab_connect.proxy.seen import start_program
-from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 from zoolab.records import Model
 from zoolab.running.jobs import signal_group
 from zoolab.secrets import scrub
+from zoolab_connect.proxy.seen import start_program
+from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 
 #: Bytes that are kept of what a program writes.
 MAX_OUTPUT = 1 << 20

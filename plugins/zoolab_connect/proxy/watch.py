@@ -13,17 +13,17 @@ from typing import Any, Literal
 
 from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.loop.about import about
-from zoolab_connect.faulty.kinds import FAULTS, Plan, make_plan
-from zoolab_connect.faulty.model import Faulty
 from zoolab.models.recording import Header, name_without_ids
 from zoolab.models.replay import Replay
+from zoolab.records import Message, Model, Reply, Request
+from zoolab.runs import Trace
+from zoolab.secrets import scrub
+from zoolab_connect.faulty.kinds import FAULTS, Plan, make_plan
+from zoolab_connect.faulty.model import Faulty
 from zoolab_connect.proxy.answering import AnsweredBy
 from zoolab_connect.proxy.exchange import Upstream
 from zoolab_connect.proxy.forwarding import ANTHROPIC_URL, OPENAI_URL, Forward, endpoint_model
 from zoolab_connect.proxy.seen import RECORDING, Seen
-from zoolab.records import Message, Model, Reply, Request
-from zoolab.runs import Trace
-from zoolab.secrets import scrub
 
 #: The faults that reach a program through its traffic; those of tools do not.
 TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))

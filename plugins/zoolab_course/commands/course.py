@@ -16,21 +16,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from zoolab_course.progress import progress
-from zoolab_study.datasets.berkeley import fetch_bfcl
-from zoolab_study.datasets.loading import DATA_SETS, rows_of
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import course_folder, write_whole
+from zoolab_course.progress import progress
 from zoolab_grader import lab_names, load_lab
+from zoolab_study.datasets.berkeley import fetch_bfcl
+from zoolab_study.datasets.loading import DATA_SETS, rows_of
 
 #: The file that says what was copied into a folder: the path of each file, and the hash of its content.
 MANIFEST = ".zoolab-course.json"
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
-CHECKOUT = Path(__file__).resolve().parents[2]
+#: Where the notebooks are in a checkout.
+CHECKOUT = course_folder("notebooks").parent
 #: JupyterLab asks the network for news and for newer versions; nobody asked for that.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
 #: A configuration for the JupyterLab that is started here alone: it does not ask whether it may fetch news.
-CONFIGURATION = Path(__file__).resolve().parents[1] / "course" / "jupyter"
+CONFIGURATION = Path(__file__).resolve().parents[1] / "jupyter"
 #: Options by which a user says where it begins.
 PLACES = {"--notebook-dir", "--ServerApp.root_dir", "--ServerApp.notebook_dir", "--LabApp.default_url"}
 

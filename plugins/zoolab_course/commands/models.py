@@ -1,4 +1,4 @@
-"""The model that options name; `zoolab local` and `doctor`: models of this machine, and a check of one."""
+"""`zoolab local` and `doctor`: models of this machine, and a check of any model."""
 
 from __future__ import annotations
 
@@ -8,41 +8,15 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from zoolab_course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine
-from zoolab.errors import InvalidInput
+from zoolab.commands.asking import is_live, model_of
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.loop.about import about
-from zoolab_course import weights
-from zoolab_course.local import LocalModel
-from zoolab.models.openai import OpenAIModel
-from zoolab_connect.providers import PROVIDERS
 from zoolab.models.replay import Replay
-from zoolab.records import Model
+from zoolab_course import weights
+from zoolab_course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine
 
-DEFAULT_RECORDING = "starter"
-DEFAULT_TOOLS = ("add", "multiply", "get_weather", "check_status")
 #: What the recorded models said to the probes.
 PROBED = ("doctor", "doctor-qwen")
-
-
-def is_live(options: argparse.Namespace) -> bool:
-    """Whether an endpoint is asked."""
-    return bool(options.live or options.model or options.base_url or options.provider)
-
-
-def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
-    """A live endpoint, a local model, or a recording: the one that is named, else the default recording."""
-    recording: str | None = getattr(options, "recording", None)
-    stream: bool = getattr(options, "stream", False)
-    if sum([options.local is not None, is_live(options), recording is not None]) > 1:
-        raise InvalidInput("more than one model is asked", advice="choose --live, --local or --recording")
-    if options.local is not None:
-        return LocalModel(options.local or None, stream=stream)
-    if options.provider:
-        return PROVIDERS[options.provider](options.model, base_url=options.base_url, stream=stream)
-    if is_live(options):
-        return OpenAIModel(options.model, base_url=options.base_url, stream=stream)
-    return Replay(recording or default, stream=stream)
 
 
 def local(options: argparse.Namespace) -> int:

@@ -13,10 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.apis import api
-from zoolab_course.commands.course import CHECKOUT, FIRST
-from zoolab_course.commands.models import DEFAULT_TOOLS, is_live, model_of
-from zoolab_course.notebooks import amount_of, ask_openings, record_notebook, recordings_of
-from zoolab_study.datasets.loading import numbered_rows, read_rows
+from zoolab.commands.asking import DEFAULT_TOOLS, is_live, model_of
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
 from zoolab.loop import Tools
@@ -27,6 +24,9 @@ from zoolab.policy import Policy
 from zoolab.records import Limits, Model
 from zoolab.runs import Trace, run
 from zoolab.toolbox.catalog import tools_named
+from zoolab_course.commands.course import CHECKOUT, FIRST
+from zoolab_course.notebooks import amount_of, ask_openings, record_notebook, recordings_of
+from zoolab_study.datasets.loading import numbered_rows, read_rows
 
 #: A model that only repeats itself is recorded for so long.
 TURNS = 3

@@ -10,8 +10,9 @@ from typing import Annotated
 
 from zoolab.errors import InvalidArguments, PermissionDenied
 from zoolab.steps.define import as_registry, tool
-from zoolab.toolbox.starter import fresh, look_up
+from zoolab.toolbox.starter import look_up
 from zoolab.tools import ToolRegistry
+from zoolab_course.worlds.beginning import fresh
 
 MAX_PACKETS = 10
 MAX_LINES = 100

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from zoolab.errors import InvalidArguments, ResourceNotFound
 from zoolab.steps.define import as_registry, tool
-from zoolab.toolbox.starter import fresh
 from zoolab.tools import ToolRegistry
+from zoolab_course.worlds.beginning import fresh
 
 MAX_EVENTS = 50
 _MINUTES = {"15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080}

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from zoolab.errors import InvalidArguments
 from zoolab.steps.define import as_registry
-from zoolab.toolbox.starter import fresh, look_up
+from zoolab.toolbox.starter import look_up
 from zoolab.tools import ToolRegistry
+from zoolab_course.worlds.beginning import fresh
 
 _TicketId = Annotated[str, "Ticket number, for example T-1001."]
 

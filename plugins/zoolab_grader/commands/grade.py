@@ -15,13 +15,13 @@ from rich.progress import Progress as Bars
 
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
+from zoolab.jsontext import visible
+from zoolab.running.jobs import dask_executor
+from zoolab.text.wording import count as counted
+from zoolab.text.wording import listed
 from zoolab_grader.classes import Watch, grade_class
 from zoolab_grader.gradebook import ClassGrades, Kept, NotGraded
 from zoolab_grader.report import grades_csv, points, write_report
-from zoolab.jsontext import visible
-from zoolab.running.jobs import dask_executor
-from zoolab.show.wording import count as counted
-from zoolab.show.wording import listed
 
 _NAMED = 4  # of what failed or was passed over
 

@@ -78,6 +78,8 @@ def importing(usual: Callable[..., Any]) -> Callable[..., Any]:
 
     def find(name: str, *rest: Any, **more: Any) -> Any:
         top, _, below = name.partition(".")
+        if top.startswith("zoolab_"):
+            refuse(name)
         if top not in ("zoolab", "IPython"):
             return usual(name, *rest, **more)
         module = types.ModuleType(name)

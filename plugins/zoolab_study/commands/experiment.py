@@ -9,9 +9,9 @@ from pathlib import Path
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_shipped, write_whole
-from zoolab_grader.report import guarded
 from zoolab.jsontext import encode_line, visible
 from zoolab.running.jobs import dask_executor
+from zoolab.text.wording import guarded
 from zoolab_study import Experiment, experiment
 from zoolab_study.comparison import ENDS
 from zoolab_study.config import read_config

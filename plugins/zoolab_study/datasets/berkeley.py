@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoolab_study.datasets.loading import frame_of, lookup
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
-from zoolab_course.weights import cache_folder, download_wheel
 from zoolab.tools import sendable_name
+from zoolab_study.datasets.downloads import cache_folder, download_wheel
+from zoolab_study.datasets.loading import frame_of, lookup
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from zoolab.errors import ERROR_CODES, InvalidInput
 from zoolab.plots.colours import GREEN, GREY, INK, PINK, RED, SMALL
 from zoolab.plots.display import Display, draw_rates, finish, name_rows, percent, plain, rest, write
 from zoolab.plots.frames import GradedDisplay, check_frame, is_known, score_of
-from zoolab.show.wording import count
+from zoolab.text.wording import count
 from zoolab_study.statistics import Scores, paired_difference, rate
 
 if TYPE_CHECKING:
