@@ -17,7 +17,7 @@ import pytest
 from server import Answer, TestServer, call, calling, completion, refused_url, serving
 from shell import ESCAPE, HOSTILE, KEY, Ran, Shell, live
 
-from zoolab import Trace
+from zoolab import Trace, plugins
 from zoolab.commands import cli
 from zoolab.records import KINDS
 from zoolab.toolbox.starter import TOOLS
@@ -253,7 +253,10 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "unknown option": (["walk", "--frob"], "--frob; see zoolab walk --help"),
     "two prompts": (["walk", "a", "b"], "unknown: b; see zoolab walk --help"),
     "option without value": (["walk", "--save"], "--save: expected one argument"),
-    "unknown tool": (["walk", "--tools", "add,frob"], "no tools are named 'frob'; expected starter, devops"),
+    "unknown tool": (
+        ["walk", "--tools", "add,frob"],
+        "no tools are named 'frob'; expected starter, clock, analytics",
+    ),
     "tool twice": (["walk", "--tools", "add,add"], "two tools are named 'add'"),
     "no recording": (["walk", "--recording", "frob.jsonl"], "cannot read frob.jsonl: No such file"),
     "no recording to list": (["walk", "--list", "--recording", "frob"], "cannot read frob: No such file"),
@@ -357,7 +360,7 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 
 def test_every_option_is_documented(zoo: Shell) -> None:
-    found = list(parsers(cli.parser()))
+    found = list(parsers(cli.parser(cli.commands_for(""))))
     assert {parser.prog for parser in found} >= {
         "zoolab walk",
         "zoolab lab",

@@ -167,7 +167,7 @@ MISSING = [
     ("from zoolab.retrieval import Embeddings; Embeddings()", "wordllama"),
     ("from zoolab_study import Experiment; Experiment.summary.func(None)", "pandas"),
     ("from zoolab_course.local import load; load('needle')", "needle-rs"),
-    ("import zoolab_connect.mcp, zoolab.toolbox.starter as s; zoolab_connect.mcp.serve([s.add])", "mcp-types"),
+    ("import zoolab_connect.mcp as m, zoolab.toolbox.starter as s; m.serve([s.add])", "mcp-types"),
     ("from zoolab.running.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
 ]  # fmt: skip
 

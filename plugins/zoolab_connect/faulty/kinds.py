@@ -5,10 +5,11 @@ Chance depends on the seed and on what is decided, and on nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from zoolab import plugins
 from zoolab.errors import InvalidInput
 from zoolab.files import read_table
 from zoolab.jsontext import canonical, digest, excerpt
@@ -32,6 +33,9 @@ class FaultKind:
     code: str | None = None
     #: Its number in the list of pitfalls of tool-calling loops, if it is one of them.
     pitfall: int | None = None
+    #: Breaks the arguments of a call, or the value of a tool; for a fault that is registered (see
+    #: `zoolab.plugins.FAULTS`). zoolab's own faults are broken by what is in `replies.py` and `tools.py`.
+    breaks: Callable[[Any], Any] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.does} -> {self.code or 'no error'}"
@@ -41,6 +45,12 @@ class FaultKind:
 FAULTS: Mapping[str, FaultKind] = {
     name: FaultKind(name, **row) for name, row in read_table("zoolab_connect.faulty", "faults.toml").items()
 }
+
+
+def fault_named(name: str) -> FaultKind | None:
+    """Return zoolab's own fault of that name, or the one that is registered, or None."""
+    found: FaultKind | None = FAULTS.get(name) or plugins.FAULTS.find(name)
+    return found
 
 
 def draw(*what: Any) -> float:
@@ -56,6 +66,11 @@ class Plan:
     seed: int | str = 0
     #: How often the same fault may happen; None sets no limit.
     times: int | None = None
+
+    def registered(self, stage: str) -> dict[str, FaultKind]:
+        """Return the wanted faults of a stage that are not zoolab's own."""
+        others = (fault_named(name) for name in self.rates if name not in FAULTS)
+        return {kind.name: kind for kind in others if kind is not None and kind.stage == stage}
 
     def ranked(self, among: Iterable[str], *what: Any) -> list[str]:
         """The faults `among` these that are to happen here, in the order in which they are tried."""
@@ -73,8 +88,9 @@ def make_plan(faults: Iterable[str] | Mapping[str, float], seed: int | str, time
     named = [faults] if isinstance(faults, str) else faults
     rates = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named, 1.0)
     for name, rate in rates.items():
-        if name not in FAULTS:
-            raise InvalidInput(f"no fault is named {excerpt(name)}", expected="some of " + ", ".join(FAULTS))
+        if not isinstance(name, str) or fault_named(name) is None:
+            known = "some of " + ", ".join((*FAULTS, *plugins.FAULTS.entries()))
+            raise InvalidInput(f"no fault is named {excerpt(name)}", expected=known)
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
             raise InvalidInput(f"the rate of {name} is {excerpt(rate)}", expected="a number from 0 to 1")
     if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):

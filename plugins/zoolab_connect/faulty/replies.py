@@ -19,7 +19,7 @@ from zoolab.errors import Fault, InvalidSchema
 from zoolab.jsontext import encode
 from zoolab.records import Message, Reply, Request, without
 from zoolab.schema.checker import SchemaChecker
-from zoolab_connect.faulty.kinds import Plan, draw
+from zoolab_connect.faulty.kinds import FaultKind, Plan, draw
 
 MANY = 20
 MARKUP = "</script><img src=x onerror=\"alert('zoolab')\"><script>alert('zoolab')</script>\x1b[2J"
@@ -91,9 +91,11 @@ def break_calls(
 ) -> tuple[list[WireCall], list[Fault]]:
     """The calls of a reply with at most one fault each, and the marks; `key` names the request."""
     broken, faults = list(calls), list[Fault]()
+    others = plan.registered("tool_call")
+    breaking = {**CALLS, **{name: partial(_by_registered, kind) for name, kind in others.items()}}
     for slot, call in enumerate(calls):
-        for name in plan.ranked(CALLS, key, slot):
-            made = CALLS[name](_At(call, slot, calls, schemas, draw(plan.seed, name, key, slot, "where")))
+        for name in plan.ranked(breaking, key, slot):
+            made = breaking[name](_At(call, slot, calls, schemas, draw(plan.seed, name, key, slot, "where")))
             if made is not None and plan.allows(sum(fault.name == name for fault in faults)):
                 broken[slot] = made
                 faults.append(_mark(name, call, made, slot))
@@ -371,6 +373,12 @@ def _with_broken_arguments(name: str, at: _At) -> WireCall | None:
     made = break_arguments(name, function.get("arguments"), schema, at.chance)
     changed = {**function, "arguments": None if made is NULL else made}
     return None if made is None else {**at.call, "function": changed}
+
+
+def _by_registered(kind: FaultKind, at: _At) -> WireCall | None:
+    function = at.call["function"]
+    made = kind.breaks(function.get("arguments")) if kind.breaks is not None else None
+    return None if made is None else {**at.call, "function": {**function, "arguments": made}}
 
 
 #: The faults of calls, by name.

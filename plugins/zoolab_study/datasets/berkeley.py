@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
 from zoolab.tools import sendable_name
-from zoolab_study.datasets.downloads import cache_folder, download_wheel
 from zoolab_study.datasets.loading import frame_of, lookup
+from zoolab_study.downloads import cache_folder, download_wheel
 
 if TYPE_CHECKING:
     import pandas as pd
