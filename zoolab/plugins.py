@@ -21,8 +21,8 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
-#: The steps that a registered fault may happen in. `breaks` gets the arguments of a call as they are on the wire,
-#: or the value that a tool returned; it returns the broken form, or None if there is nothing to break.
+#: The steps that a registered fault may happen in. `breaks` gets the arguments of a call as they are on the
+#: wire, or the value that a tool returned; it returns the broken form, or None if there is nothing to break.
 STAGES = ("tool_call", "execute")
 
 

@@ -92,7 +92,10 @@ def break_calls(
     """The calls of a reply with at most one fault each, and the marks; `key` names the request."""
     broken, faults = list(calls), list[Fault]()
     others = plan.registered("tool_call")
-    breaking = {**CALLS, **{name: partial(_by_registered, kind) for name, kind in others.items()}}
+    breaking: Mapping[str, Callable[[_At], WireCall | None]] = {
+        **CALLS,
+        **{name: partial(_by_registered, kind) for name, kind in others.items()},
+    }
     for slot, call in enumerate(calls):
         for name in plan.ranked(breaking, key, slot):
             made = breaking[name](_At(call, slot, calls, schemas, draw(plan.seed, name, key, slot, "where")))
