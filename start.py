@@ -48,7 +48,7 @@ VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # The commands of zoolab, known before it is installed.
 COMMANDS = (
     *("lab", "walk", "inspect", "policy", "proxy", "stress", "endpoint", "record", "local", "doctor"),
-    *("mcp", "serve-tools", "course", "labs", "datasets", "grade", "progress", "experiment"),
+    *("mcp", "serve-tools", "course", "labs", "datasets", "grade", "progress", "experiment", "plugins"),
 )
 # These are start.py's own, and need what developers need.
 FOR_DEVELOPERS = ("test", "bench", "site")

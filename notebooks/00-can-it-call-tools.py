@@ -157,7 +157,7 @@ guess = predict("How many of the seven probes will Qwen pass?", range(8))
 guess
 
 # %%
-from zoolab.course.doctor import SUMMARIES, can_call_tools, examine
+from zoolab_course.doctor import SUMMARIES, can_call_tools, examine
 
 results = list(examine(qwen))
 
@@ -313,7 +313,7 @@ else:
 # compares the name in the call with `MariaDB`.
 
 # %%
-from zoolab.course.doctor import Probe
+from zoolab_course.doctor import Probe
 
 
 def judge_spelling(_reply, calls):

@@ -385,7 +385,7 @@ guess = predict(
 guess
 
 # %%
-from zoolab.study.statistics import paired_difference
+from zoolab_study.statistics import paired_difference
 
 print(counts)
 print("with against without:", paired_difference(with_repeats["without"], with_repeats["with"]))

@@ -31,7 +31,8 @@
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
-from zoolab import datasets, model_for, predict
+from zoolab_study import datasets
+from zoolab import model_for, predict
 
 model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-selection-3")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
@@ -158,7 +159,7 @@ guess = predict(
 guess
 
 # %%
-from zoolab.study.statistics import wilson
+from zoolab_study.statistics import wilson
 
 idle = asked[asked["needs"] == "no tool"]
 needless = int((idle["verdict"] == "needless call").sum())
@@ -202,7 +203,7 @@ table = {
 # descriptions of the tools in its prompt. To compare models, use only the requests that both were asked. Then neither of them had the easier requests.
 
 # %%
-from zoolab.study.statistics import paired_difference
+from zoolab_study.statistics import paired_difference
 
 outputs = datasets.load("selection-outputs")
 outputs = outputs[outputs["purpose"] == "choose"]

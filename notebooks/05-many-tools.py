@@ -28,7 +28,8 @@
 # ## What forty tools cost
 
 # %%
-from zoolab import datasets, predict
+from zoolab_study import datasets
+from zoolab import predict
 from zoolab.tokens import tokens_in
 
 ALL = datasets.selection_tools()
@@ -98,7 +99,7 @@ guess = predict(
 guess
 
 # %%
-from zoolab.study.statistics import paired_difference
+from zoolab_study.statistics import paired_difference
 
 needed = datasets.load("selection-cases").set_index("prompt")["tool"]
 right = needed.astype(object).where(needed.notna(), None)
@@ -181,7 +182,7 @@ recall = pd.DataFrame({name: {k: (rank[name] <= k).mean() for k in KS} for name 
 (100 * recall).round().astype(int)
 
 # %% tags=["slide"]
-from zoolab.plots import RecallDisplay
+from zoolab_study.plots import RecallDisplay
 
 RecallDisplay.from_ranks(rank)
 

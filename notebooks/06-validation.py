@@ -35,7 +35,8 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import json
 
-from zoolab import Request, ToolCall, ToolRegistry, check_call, datasets, model_for, predict, read_calls, tool
+from zoolab import Request, ToolCall, ToolRegistry, check_call, model_for, predict, read_calls, tool
+from zoolab_study import datasets
 
 model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-selection-3")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
@@ -414,7 +415,7 @@ guess.reveal(
 # `say_hello`. Is the difference between 0 and 0.8 more than luck? Compare question by question, as in notebook 04:
 
 # %%
-from zoolab.study.statistics import paired_difference
+from zoolab_study.statistics import paired_difference
 
 at_zero = {question: [float(bool(invalid))] for question, invalid in cold.items()}
 at_08 = {question: [float(bool(found[question])) for found in warm] for question in cold}
@@ -430,7 +431,7 @@ print("invalid first replies, 0.8 against 0:", paired_difference(at_zero, at_08)
 # Go back to the calls at temperature 0, and take only the valid ones. For each request people wrote down the right call. So we can compare.
 
 # %%
-from zoolab.datasets.berkeley import same_arguments
+from zoolab_study.datasets.berkeley import same_arguments
 
 
 def judge(row):

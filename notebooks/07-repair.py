@@ -342,7 +342,7 @@ for finish_reason in ("tool_calls", "length"):
 # A row is `recoverable` if each text, number and truth value that was meant stands somewhere in the broken text.
 
 # %%
-from zoolab.datasets import load
+from zoolab_study.datasets import load
 
 broken = load("broken-arguments")
 display(pd.crosstab(broken["made"], broken["recoverable"]))
@@ -410,7 +410,7 @@ def proposals(raw, schema):
 # something else is done.
 
 # %%
-from zoolab.datasets.berkeley import same_arguments
+from zoolab_study.datasets.berkeley import same_arguments
 from zoolab.steps.validate import check_arguments
 
 TOOLS = {row.tool: Tool(row.tool, "-", row.schema) for row in broken.itertuples()}

@@ -409,7 +409,7 @@ for each, service in ((restart_service, "cron"), (restart_service, "postgres"), 
 # touches. Here that is a path: `**` stands for any text.
 
 # %%
-from zoolab.toolbox.files import file_tools
+from zoolab_course.worlds.files import file_tools
 
 (folder / "notes.txt").write_text("Buy milk.\n")
 (folder / "secret.key").write_text("hunter2\n")

@@ -345,7 +345,7 @@ pd.DataFrame(found, columns=["variant", "diagnosis"]).value_counts().unstack("va
 # that does not exist, if the tools fit each other.
 
 # %%
-from zoolab.study.statistics import wilson
+from zoolab_study.statistics import wilson
 
 missing = calls[calls["error_code"] == "resource_not_found"]
 print("calls that asked for something that does not exist:", wilson(len(missing), len(calls)))
@@ -364,7 +364,7 @@ for row in missing.itertuples():
 # one known fault into each of them. Two smaller models answered, Needle 3 and SmolLM2.
 
 # %%
-from zoolab import datasets
+from zoolab_study import datasets
 
 index = datasets.load("traces")
 seeded = [datasets.load_trace(name).to_frame() for name in index[index["made"] == "seeded"]["id"]]

@@ -91,7 +91,7 @@ print("result: ", tools.execute("check_disk_strictly", verdict.arguments))
 # without a schema (*free*), and once with a schema for the whole reply (*forced*). The schema allows a call of one of the offered tools, and nothing else.
 
 # %%
-from zoolab import datasets
+from zoolab_study import datasets
 
 trials = datasets.load("trials")
 forced = trials[trials["trial"] == "forced_schema"]

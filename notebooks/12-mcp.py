@@ -44,7 +44,7 @@ server = folder / "shop.py"
 # %%
 SOURCE = """
 from zoolab import ToolRegistry, tool
-from zoolab.mcp import serve
+from zoolab_connect.mcp import serve
 
 STOCK = {"mug": 12, "lamp": 0}
 
@@ -134,7 +134,7 @@ guess.reveal(
 
 # %%
 from zoolab import Policy, Scripted, run
-from zoolab.mcp import MCPTools
+from zoolab_connect.mcp import MCPTools
 
 PINS = folder / "pins.json"
 

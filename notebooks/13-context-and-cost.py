@@ -119,7 +119,7 @@ guess = predict(
 guess
 
 # %% tags=["slide"]
-from zoolab.plots import CostDisplay
+from zoolab_study.plots import CostDisplay
 
 turns = range(1, 41)
 plain, cached = [cost(n) for n in turns], [cost(n, cache=True) for n in turns]

@@ -150,7 +150,7 @@ guess.reveal(
 )
 
 # %%
-from zoolab.plots import ReliabilityDisplay
+from zoolab_study.plots import ReliabilityDisplay
 
 equally_hard = [curve[1] ** k for k in curve.index]
 ReliabilityDisplay({"measured": [*curve], "if all tasks were equally hard": equally_hard}).plot()
@@ -169,7 +169,7 @@ ReliabilityDisplay({"measured": [*curve], "if all tasks were equally hard": equa
 # `rate` takes that into account.
 
 # %%
-from zoolab.study.statistics import rate, wilson
+from zoolab_study.statistics import rate, wilson
 
 by_task = {task: [float(hit) for hit in row] for task, row in grid.iterrows()}
 print("as if 40 tries were independent:", wilson(int(grid.to_numpy().sum()), grid.size))
@@ -309,7 +309,7 @@ guess.reveal(
 # `offered` and `tool`.
 
 # %%
-from zoolab import datasets
+from zoolab_study import datasets
 from zoolab.errors import ZoolabError
 
 try:
@@ -326,7 +326,7 @@ except ZoolabError as error:
 # Suppose that you changed the system prompt. Ask both agents the *same* tasks, compare task by task, and decide the number of tasks before you look.
 
 # %%
-from zoolab.study.statistics import paired_difference
+from zoolab_study.statistics import paired_difference
 
 before = {task: [float(task % 3 == 0)] for task in range(24)}
 after = {task: [float(task % 3 == 0 or task % 8 == 1)] for task in range(24)}

@@ -42,7 +42,7 @@ print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 # `Faulty` wraps a model and breaks one thing: a reply, a tool, or the connection. The faults are listed in a table. Each says which error should follow.
 
 # %%
-from zoolab.models.faulty import FAULTS
+from zoolab_connect.faulty import FAULTS
 
 print(len(FAULTS), "faults, for example:\n")
 for name in ("trailing_comma", "unknown_tool", "http_500", "hang", "wrong_result"):
@@ -330,7 +330,7 @@ orders["warning"] = [outcome(*pair) for pair in zip(orders.itertuples(), warned,
 orders[["order", "none", "warning"]].style.hide(axis="index").set_properties(**{"text-align": "left"})
 
 # %%
-from zoolab.study.statistics import paired_difference
+from zoolab_study.statistics import paired_difference
 
 
 def obeyed(column):
@@ -519,7 +519,7 @@ guess.reveal(
 # - **defended**: all three.
 
 # %%
-from zoolab.course.security import ATTACKS, DEFENCES, SCRIPTS, TASKS, score_security, security_cases
+from zoolab_course.security import ATTACKS, DEFENCES, SCRIPTS, TASKS, score_security, security_cases
 
 obeys = {name: script for name, script in SCRIPTS.items() if name.startswith("gullible")}
 tried = security_cases(ATTACKS[:2] + ATTACKS[7:8] + ATTACKS[-4:], TASKS[:1])

@@ -166,7 +166,7 @@ guess.reveal(
 # zoolab lists such things for a whole conversation. `+` was added, `~` was edited, `-` was dropped:
 
 # %%
-from zoolab.proxy import what_changed
+from zoolab_connect.proxy import what_changed
 
 what_changed(smol)
 

@@ -133,7 +133,7 @@ visit(
 # A small company with hosts, services, web sites, disks and logs. Something is wrong there, and the logs say what it is.
 
 # %%
-from zoolab.toolbox.devops import DevOps, devops_tools
+from zoolab_course.worlds.devops import DevOps, devops_tools
 
 company = DevOps()
 tools_of(devops_tools(company))
@@ -164,7 +164,7 @@ visit(
 # A help desk with tickets, articles with solutions, and drafts of replies. The tools write drafts only. A person sends them.
 
 # %%
-from zoolab.toolbox.support import Support, support_tools
+from zoolab_course.worlds.support import Support, support_tools
 
 desk = Support()
 tools_of(support_tools(desk))
@@ -191,7 +191,7 @@ visit(
 # errors are hidden in the data.
 
 # %%
-from zoolab.toolbox.analytics import Analytics, analytics_tools
+from zoolab_course.worlds.analytics import Analytics, analytics_tools
 
 shop = Analytics()
 tools_of(analytics_tools(shop))
@@ -230,7 +230,7 @@ visit(
 # The view of a security team: events of hosts, the reputation of addresses, and the hosts that are isolated from the network.
 
 # %%
-from zoolab.toolbox.security import Security, security_tools
+from zoolab_course.worlds.security import Security, security_tools
 
 team = Security()
 tools_of(security_tools(team))
@@ -262,7 +262,7 @@ visit(security_tools(team), [isolate, isolate], lambda: state(team), allow=["iso
 from pathlib import Path
 from tempfile import mkdtemp
 
-from zoolab.toolbox.files import Files, file_tools
+from zoolab_course.worlds.files import Files, file_tools
 
 folder = Path(mkdtemp())
 (folder / "notes.md").write_text("# Notes\n\n## Backups\n\nAt two in the night.\n")
@@ -320,7 +320,7 @@ visit(
 # A list of tasks. A model uses it to plan a long request in steps. The list is empty at the beginning.
 
 # %%
-from zoolab.toolbox.tasks import TaskList, task_tools
+from zoolab_course.worlds.tasks import TaskList, task_tools
 
 todo = TaskList()
 tools_of(task_tools(todo))

@@ -27,19 +27,19 @@ from typing import Any
 
 from zoolab import Replay, Scripted, Trace, run, tool
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.grading.gradebook import ClassGrades, Kept, Row, Store, Terms
-from zoolab.grading.judge import CaseGrade, Grade
-from zoolab.grading.labs import Case, Lab
-from zoolab.grading.report import write_report
-from zoolab.mcp.listing import Listed, read_pins, write_pins
 from zoolab.models.recording import Recording
-from zoolab.models.weights import Weights, fetch, find
 from zoolab.policy import Permissions, Policy
 from zoolab.policy.permissions import PolicyFile
 from zoolab.records import Reply
-from zoolab.study.journal import Journal, Reader, line_of
-from zoolab.study.pacing import Budget, Ledger, Pace, ReplyCache
-from zoolab.study.runner import _cache_file
+from zoolab_connect.mcp.listing import Listed, read_pins, write_pins
+from zoolab_course.weights import Weights, fetch, find
+from zoolab_grader.gradebook import ClassGrades, Kept, Row, Store, Terms
+from zoolab_grader.judge import CaseGrade, Grade
+from zoolab_grader.labs import Case, Lab
+from zoolab_grader.report import write_report
+from zoolab_study.journal import Journal, Reader, line_of
+from zoolab_study.pacing import Budget, Ledger, Pace, ReplyCache
+from zoolab_study.runner import _cache_file
 
 CONTENT = random.Random(1).randbytes(1_000_000)
 

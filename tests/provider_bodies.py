@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from zoolab.models import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel
+from zoolab_connect.providers import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel
 
 Body = dict[str, Any]
 

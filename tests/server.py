@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
 
-from zoolab.proxy.exchange import Upstream
-from zoolab.proxy.server import LoopbackServer
+from zoolab_connect.proxy.exchange import Upstream
+from zoolab_connect.proxy.server import LoopbackServer
 
 
 @dataclass

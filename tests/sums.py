@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from random import Random
 
-from zoolab.grading import Lab, Student, Wrong, case
+from zoolab_grader import Lab, Student, Wrong, case
 
 LAB = Lab("sums", "Sums <of> numbers", functions=("add",), seconds=5.0)
 

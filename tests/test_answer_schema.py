@@ -42,8 +42,8 @@ from zoolab.plots import RetryWaterfallDisplay
 from zoolab.repair import RuleRepair
 from zoolab.show.text import to_markdown
 from zoolab.show.wording import headline
-from zoolab.study.journal import line_of, summary_of
 from zoolab.trace.log import drive
+from zoolab_study.journal import line_of, summary_of
 
 SCHEMA = {
     "type": "object",

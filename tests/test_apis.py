@@ -9,14 +9,15 @@ import pytest
 
 from zoolab.apis import APIS, api, api_of, check, registered
 from zoolab.apis.interface import ENDS, Api
-from zoolab.apis.ollama import Ollama
-from zoolab.commands import cli
+from zoolab.commands.table import CORE, commands_in
 from zoolab.errors import InvalidInput
 from zoolab.models import OpenAIModel
-from zoolab.models.providers import PROVIDERS
-from zoolab.proxy.exchange import WATCHED
+from zoolab.plugins import MODELS
 from zoolab.records import Reply, Request
 from zoolab.tools import Format, ToolRegistry
+from zoolab_connect.apis.ollama import Ollama
+from zoolab_connect.providers import PROVIDERS
+from zoolab_connect.proxy.exchange import WATCHED
 
 
 class Mine(Ollama):
@@ -82,7 +83,9 @@ def test_each_api_has_all_that_it_needs(name: str) -> None:
 def test_what_names_the_apis_agrees() -> None:
     assert get_args(Format) == (*APIS, "mcp")
     assert set(PROVIDERS) == set(APIS) - {"openai"}
-    assert cli._SHARED["model"]["--provider"]["choices"] == sorted(PROVIDERS)
+    help_of = commands_in(CORE)["walk"].told["options"]["--provider"]["help"]
+    assert help_of.endswith(", ".join(sorted(PROVIDERS)))
+    assert set(PROVIDERS) | {"local"} == MODELS.entries().keys()
     assert [model.api.name for model in PROVIDERS.values()] == list(PROVIDERS)
     assert OpenAIModel.__module__ == "zoolab.models.openai"
     assert WATCHED == {

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from zoolab import check
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
-from zoolab.grading import CaseGrade, Grade, load_lab
-from zoolab.grading.checking import Checked
-from zoolab.grading.submissions import read_cells
+from zoolab_grader import CaseGrade, Grade, load_lab
+from zoolab_grader.checking import Checked
+from zoolab_grader.submissions import read_cells
 
 SOLUTION = "\n".join(read_cells(course_folder("labs") / "l1" / "solution.ipynb"))
 FIRST_ONLY = SOLUTION.replace("for call in calls:", "for call in calls[:1]:")
@@ -262,7 +262,7 @@ import os, signal, sys, threading, time
 import psutil
 from zoolab import check
 from zoolab.files import course_folder
-from zoolab.grading.submissions import read_cells
+from zoolab_grader.submissions import read_cells
 
 SOLUTION = "\\n".join(read_cells(course_folder("labs") / "l1" / "solution.ipynb"))
 

@@ -17,11 +17,11 @@ import pytest
 from server import Answer, TestServer, call, calling, completion, refused_url, serving
 from shell import ESCAPE, HOSTILE, KEY, Ran, Shell, live
 
-from zoolab import Trace
+from zoolab import Trace, plugins
 from zoolab.commands import cli
-from zoolab.models.providers import PROVIDERS
 from zoolab.records import KINDS
 from zoolab.toolbox.starter import TOOLS
+from zoolab_connect.providers import PROVIDERS
 
 
 @pytest.fixture
@@ -253,7 +253,10 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "unknown option": (["walk", "--frob"], "--frob; see zoolab walk --help"),
     "two prompts": (["walk", "a", "b"], "unknown: b; see zoolab walk --help"),
     "option without value": (["walk", "--save"], "--save: expected one argument"),
-    "unknown tool": (["walk", "--tools", "add,frob"], "no tools are named 'frob'; expected starter, devops"),
+    "unknown tool": (
+        ["walk", "--tools", "add,frob"],
+        "no tools are named 'frob'; expected starter, clock, analytics",
+    ),
     "tool twice": (["walk", "--tools", "add,add"], "two tools are named 'add'"),
     "no recording": (["walk", "--recording", "frob.jsonl"], "cannot read frob.jsonl: No such file"),
     "no recording to list": (["walk", "--list", "--recording", "frob"], "cannot read frob: No such file"),
@@ -357,7 +360,7 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 
 def test_every_option_is_documented(zoo: Shell) -> None:
-    found = list(parsers(cli.parser()))
+    found = list(parsers(cli.parser(cli.commands_for(""))))
     assert {parser.prog for parser in found} >= {
         "zoolab walk",
         "zoolab lab",
@@ -373,10 +376,11 @@ def test_every_option_is_documented(zoo: Shell) -> None:
 
 
 def test_every_provider_can_be_named_and_what_runs_each_command_exists() -> None:
-    assert cli._SHARED["model"]["--provider"]["choices"] == sorted(PROVIDERS)
-    for told in cli.COMMANDS.values():
-        module, _, function = told["run"].partition(".")
-        assert callable(getattr(import_module(f"zoolab.commands.{module}"), function))
+    assert set(PROVIDERS) <= plugins.MODELS.entries().keys()
+    for name, entry in plugins.COMMANDS.entries().items():
+        command = plugins.COMMANDS.load(entry)
+        module, _, function = command.told["run"].partition(".")
+        assert callable(getattr(import_module(f"{entry.module}.{module}"), function)), name
 
 
 def test_the_local_models_are_listed(zoo: Shell) -> None:

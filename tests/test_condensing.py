@@ -17,9 +17,9 @@ from zoolab.errors import InvalidInput
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
 from zoolab.show.text import to_markdown
-from zoolab.study import experiment
 from zoolab.tokens import tokens_in
 from zoolab.trace.log import drive
+from zoolab_study import experiment
 
 LAB = Path(__file__).parent.parent / "labs" / "l2" / "right"
 

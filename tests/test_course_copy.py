@@ -19,9 +19,9 @@ from tornado.websocket import websocket_connect
 from tools.masters import BEGIN
 from tools.site.staging import PROJECT, stage
 from zoolab.commands.cli import run
-from zoolab.commands.course import MANIFEST, copy_course, course_files, lab_command, lab_environment
 from zoolab.files import course_folder
-from zoolab.grading import lab_names
+from zoolab_course.commands.course import MANIFEST, copy_course, course_files, lab_command, lab_environment
+from zoolab_grader import lab_names
 
 NOTEBOOK = Path("notebooks", "01-one-loop.ipynb")
 

@@ -23,15 +23,15 @@ from tools.datasets.trials import trials
 from tools.datasets.verdicts import codes_of, judge, leaves
 from zoolab import ToolCall, Trace
 from zoolab.commands.cli import run as command
-from zoolab.datasets import load, load_trace, selection_tools
-from zoolab.datasets.berkeley import same_arguments
-from zoolab.datasets.loading import DATA_SETS, MAX_LINE, frame_of, lookup, read_rows, rows_of
 from zoolab.errors import ERROR_CODES, InvalidInput, InvalidTrace
 from zoolab.files import course_folder
 from zoolab.records import Request
 from zoolab.steps.validate import check_arguments
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
+from zoolab_study.datasets import load, load_trace, selection_tools
+from zoolab_study.datasets.berkeley import same_arguments
+from zoolab_study.datasets.loading import DATA_SETS, MAX_LINE, frame_of, lookup, read_rows, rows_of
 
 CASES = list(rows_of("selection-cases"))
 TOOLS = selection_tools()

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from zoolab import Tool
-from zoolab.datasets import bfcl, load
-from zoolab.datasets.berkeley import (
+from zoolab.errors import InvalidInput
+from zoolab.steps.validate import check_arguments
+from zoolab.tools import sendable_name
+from zoolab_study.datasets import bfcl, load
+from zoolab_study.datasets.berkeley import (
     CATEGORIES,
     WHEEL,
     as_schema,
@@ -22,9 +25,6 @@ from zoolab.datasets.berkeley import (
     first_answer,
     rows_in,
 )
-from zoolab.errors import InvalidInput
-from zoolab.steps.validate import check_arguments
-from zoolab.tools import sendable_name
 
 #: Answers of Berkeley's own that their schema refuses: an enum without the value, a text for a number.
 INCONSISTENT = 20

@@ -11,10 +11,10 @@ import pytest
 from tools.datasets.__main__ import run as make
 from tools.datasets.asking import Askers
 from tools.datasets.checking import checks
-from zoolab.models import weights
-from zoolab.models.local import LocalModel
 from zoolab.records import Request
 from zoolab.toolbox.catalog import tools_named
+from zoolab_course import weights
+from zoolab_course.local import LocalModel
 
 pytestmark = [pytest.mark.local, pytest.mark.slow]
 

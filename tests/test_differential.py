@@ -10,9 +10,9 @@ from tools.differential.__main__ import main
 from tools.differential.comparing import FAILED, Inputs
 from tools.mutation.mutants import mutants
 from tools.wrong_answers import right_answers, wrong_answers
-from zoolab.grading import load_lab
-from zoolab.grading.isolation import shut_in
-from zoolab.grading.submissions import read_cells
+from zoolab_grader import load_lab
+from zoolab_grader.isolation import shut_in
+from zoolab_grader.submissions import read_cells
 
 
 def test_a_wrong_answer_differs_and_a_right_one_does_not():

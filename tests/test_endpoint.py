@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 
 from tools.datasets.reports import reports_made_again
 from zoolab.commands.cli import run as command
-from zoolab.datasets.loading import rows_of
-from zoolab.endpoint import Case, Endpoint, all_cases, endpoint, find_cases
-from zoolab.endpoint.cases import APIS, all_tools
-from zoolab.endpoint.judging import RESULTS, judge, marker
-from zoolab.endpoint.playing import MAX_REQUESTS, Play, events
-from zoolab.endpoint.server import MAX_BYTES
-from zoolab.endpoint.strict import RULES, refusal, rejected
 from zoolab.errors import InvalidInput
+from zoolab_connect.endpoint import Case, Endpoint, all_cases, endpoint, find_cases
+from zoolab_connect.endpoint.cases import APIS, all_tools
+from zoolab_connect.endpoint.judging import RESULTS, judge, marker
+from zoolab_connect.endpoint.playing import MAX_REQUESTS, Play, events
+from zoolab_connect.endpoint.server import MAX_BYTES
+from zoolab_connect.endpoint.strict import RULES, refusal, rejected
+from zoolab_study.datasets.loading import rows_of
 
 LOOP = str(Path(__file__).parent / "programs" / "endpoint_loop.py")
 CASES = all_cases()

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from zoolab import OpenAIModel, Trace, run, tool
-from zoolab.endpoint import Case, Endpoint, all_cases, endpoint
 from zoolab.errors import ZoolabError
-from zoolab.models.providers import PROVIDERS
 from zoolab.repair import RuleRepair
+from zoolab_connect.endpoint import Case, Endpoint, all_cases, endpoint
+from zoolab_connect.providers import PROVIDERS
 
 
 @tool

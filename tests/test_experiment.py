@@ -18,14 +18,14 @@ from walks import TOOLS, add
 
 from zoolab import Limits, Outcome, Scripted, Trace, run, tool
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
-from zoolab.models.faulty import FAULTS
 from zoolab.records import Reply, Request, Verdict
-from zoolab.study import UNSAID, Case, Experiment, Setup, experiment
-from zoolab.study.cases import cases_in
-from zoolab.study.comparison import compare_runs
-from zoolab.study.design import check_described, variants_in
-from zoolab.study.journal import line_of, summary_of, trace_of
 from zoolab.trace.frame import COLUMNS, frame_of
+from zoolab_connect.faulty import FAULTS
+from zoolab_study import UNSAID, Case, Experiment, Setup, experiment
+from zoolab_study.cases import cases_in
+from zoolab_study.comparison import compare_runs
+from zoolab_study.design import check_described, variants_in
+from zoolab_study.journal import line_of, summary_of, trace_of
 
 CASES = [Case(f"sum-{n}", f"What is {n} + 1?", TOOLS, "add", expected_answer=str(n + 1)) for n in range(4)]
 
@@ -614,7 +614,7 @@ def test_a_frame_of_a_hundred_thousand_steps_takes_work_that_grows_with_them_alo
 SIZES = """
 import resource, sys
 from zoolab import Scripted
-from zoolab.study import experiment
+from zoolab_study import experiment
 cases = [f"Say {n}." for n in range(100)]
 models = {"m": Scripted(["Well."])}
 done = experiment(cases, None, models, int(sys.argv[1]) // 100, progress=False, scorers=())

@@ -12,8 +12,8 @@ from server import Answer, completion, serving
 from zoolab import OpenAIModel, Scripted
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.records import Reply, Request
-from zoolab.study import Budget, Experiment, Pace, experiment
-from zoolab.study.pacing import BudgetSpent, Ledger, ReplyCache, Spent, patience, retry_after
+from zoolab_study import Budget, Experiment, Pace, experiment
+from zoolab_study.pacing import BudgetSpent, Ledger, ReplyCache, Spent, patience, retry_after
 
 CASES = [{"id": str(n), "prompt": f"Say {n}."} for n in range(6)]
 

@@ -12,10 +12,10 @@ from shell import Shell
 from walks import TOOLS
 
 from zoolab import Scripted
-from zoolab.models.faulty import FAULTS
-from zoolab.study import experiment
-from zoolab.study.config import EXPERIMENT, line_of, read_config
-from zoolab.study.scorers import SCORERS
+from zoolab_connect.faulty import FAULTS
+from zoolab_study import experiment
+from zoolab_study.config import EXPERIMENT, line_of, read_config
+from zoolab_study.scorers import SCORERS
 
 SUMS = """
 title = "Sums"

@@ -10,12 +10,12 @@ import pytest
 from zoolab import Scripted
 from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Workers
-from zoolab.study import Case, experiment
+from zoolab_study import Case, experiment
 
 HUNG = """
 import os, threading, time
 from zoolab import Scripted, tool
-from zoolab.study import experiment
+from zoolab_study import experiment
 
 @tool
 def hang(n: int) -> int:
@@ -48,7 +48,7 @@ def test_a_tool_that_hangs_in_a_thread_does_not_keep_the_process(tmp_path):
 MISSED = """
 import os, signal, threading, time
 from zoolab import Scripted, run, tool
-from zoolab.study import experiment
+from zoolab_study import experiment
 
 @tool(timeout=100)
 def hang(n: int) -> int:

@@ -15,8 +15,8 @@ import pytest
 
 from zoolab import Scripted
 from zoolab.errors import InvalidInput
-from zoolab.study import Case, Experiment, experiment
-from zoolab.study.journal import Reader
+from zoolab_study import Case, Experiment, experiment
+from zoolab_study.journal import Reader
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-import zoolab
 from zoolab.errors import EXTRAS, InvalidInput, MissingPackage, needs
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INSTALLED = packages_distributions()
-SOURCES = sorted(Path(zoolab.__file__).parent.rglob("*.py"))
+OWN = {"zoolab", *(path.parent.name for path in ROOT.glob("plugins/*/__init__.py"))}
+SOURCES = sorted([*ROOT.glob("zoolab/**/*.py"), *ROOT.glob("plugins/**/*.py")])
 
 
 def names_in(requirements: list[str]) -> set[str]:
@@ -57,7 +57,7 @@ def imports_in(source: str) -> set[str]:
     found = Found()
     found.names = set()
     found.visit(ast.parse(source))
-    return found.names - sys.stdlib_module_names - {"zoolab"}
+    return found.names - sys.stdlib_module_names - OWN
 
 
 def distribution_of(module: str) -> str:
@@ -163,11 +163,11 @@ MISSING = [
     ("from zoolab import Scripted, run; run('Hi', [], Scripted(['Hello'])).inspect()", "anywidget"),
     ("from zoolab import Scripted, run; run('Hi', [], Scripted(['Hello'])).to_otel()", "opentelemetry"),
     ("from zoolab.plots import AblationDisplay", "matplotlib"),
-    ("from zoolab.datasets import load; load('selection-cases')", "pandas"),
+    ("from zoolab_study.datasets import load; load('selection-cases')", "pandas"),
     ("from zoolab.retrieval import Embeddings; Embeddings()", "wordllama"),
-    ("from zoolab.study import Experiment; Experiment.summary.func(None)", "pandas"),
-    ("from zoolab.models.local import load; load('needle')", "needle-rs"),
-    ("from zoolab.mcp import serve; from zoolab.toolbox.starter import add; serve([add])", "mcp-types"),
+    ("from zoolab_study import Experiment; Experiment.summary.func(None)", "pandas"),
+    ("from zoolab_course.local import load; load('needle')", "needle-rs"),
+    ("import zoolab_connect.mcp as m, zoolab.toolbox.starter as s; m.serve([s.add])", "mcp-types"),
     ("from zoolab.running.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
 ]  # fmt: skip
 

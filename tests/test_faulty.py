@@ -16,13 +16,13 @@ from walks import CALL, add, check_paired
 
 from zoolab import Context, Faulty, LocalModel, Replay, Scripted, ToolRegistry, run, tool, walk
 from zoolab.errors import Fault, InvalidInput, ModelError, ZoolabError
-from zoolab.models.faulty import FAULTS
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Limits, Outcome, Reply, Request
 from zoolab.runs import Trace
 from zoolab.runs.nested import as_tool
 from zoolab.show.moment import moments_of
 from zoolab.show.text import details
+from zoolab_connect.faulty import FAULTS
 
 ARGUMENTS = {"a": 2, "unit": "C", "hosts": ["db01"]}
 LIMITS = Limits(retries=99)

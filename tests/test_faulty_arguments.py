@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from zoolab.apis.messages import json_object
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.jsontext.values import to_json_value
-from zoolab.models.faulty import FAULTS
-from zoolab.models.faulty.kinds import Plan, draw
-from zoolab.models.faulty.replies import (
+from zoolab.repair import RuleRepair
+from zoolab.schema.checker import SchemaChecker
+from zoolab_connect.faulty import FAULTS
+from zoolab_connect.faulty.kinds import Plan, draw
+from zoolab_connect.faulty.replies import (
     ARGUMENTS,
     CALLS,
     MAX_KEPT,
@@ -23,9 +25,7 @@ from zoolab.models.faulty.replies import (
     break_arguments,
     break_calls,
 )
-from zoolab.models.faulty.tools import AFTER, BEFORE, HUGE, RESULTS
-from zoolab.repair import RuleRepair
-from zoolab.schema.checker import SchemaChecker
+from zoolab_connect.faulty.tools import AFTER, BEFORE, HUGE, RESULTS
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from zoolab.errors import PermissionDenied, ResourceNotFound, ToolIOError, ZoolabError
-from zoolab.toolbox.files import Files, file_tools
+from zoolab_course.worlds.files import Files, file_tools
 
 needs_handles = pytest.mark.skipif(
     os.open not in os.supports_dir_fd, reason="no opening relative to a folder"

@@ -1,9 +1,14 @@
-"""The house: imports go strictly downward, siblings never meet, and `import zoolab` costs next to nothing."""
+"""The house: imports go strictly downward, siblings never meet, and `import zoolab` costs next to nothing.
+
+The core (`zoolab/`) has floors. A plugin (`plugins/zoolab_*`) stands on the core, and on another plugin only
+where ARROWS says so.
+"""
 
 import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,16 +18,14 @@ import pytest
 import zoolab
 
 ROOT = Path(zoolab.__file__).parent
+PLUGINS = ROOT.parent / "plugins"
 
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
-    ["lazy"],
+    ["lazy", "mini"],
     ["errors"],
     ["files", "running.interrupts", "jsontext"],
-    [
-        *("running.awaited", "running.jobs", "study.statistics", "schema", "secrets", "tokens"),
-        "endpoint",
-    ],
+    ["plugins", "running.awaited", "running.jobs", "schema", "secrets", "text", "tokens"],
     ["textcalls"],
     ["records.messages"],
     ["records.ends", "records.notes"],
@@ -41,13 +44,21 @@ FLOORS = [
     ["trace"],
     ["show"],
     ["runs"],
-    ["datasets", "mcp", "plots", "proxy"],
-    ["study", "grading"],
-    ["course", "testing"],
+    ["plots"],
+    ["testing"],
     ["__init__"],
     ["commands"],
     ["__main__"],
 ]
+#: The plugins, and the other plugins that each may import.
+ARROWS = {
+    "zoolab_connect": set(),
+    "zoolab_grader": set(),
+    "zoolab_study": {"zoolab_connect"},
+    "zoolab_course": {"zoolab_connect", "zoolab_grader", "zoolab_study"},
+}
+#: Rooms that stand on the ground alone: what judges zoolab shares nothing with it, and a grade is no view.
+GROUND = {"errors", "files", "jsontext", "lazy", "running"}
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for name in floor}
 HEAVY = {
     "json_repair",
@@ -65,6 +76,11 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(ROOT.rglob("*.py"))
 }
+OF_PLUGINS = {
+    ".".join(path.relative_to(PLUGINS).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PLUGINS.rglob("*.py"))
+}
+EVERY = {**{f"zoolab.{name}".removesuffix(".__init__"): path for name, path in MODULES.items()}, **OF_PLUGINS}
 
 
 def room_of(module: str) -> str:
@@ -72,8 +88,8 @@ def room_of(module: str) -> str:
     return module if module in FLOOR_OF else module.partition(".")[0]
 
 
-def imports_of(tree: ast.AST) -> list[str]:
-    """The modules of zoolab that a module imports, anywhere in it; zoolab itself is `__init__`."""
+def named_in(tree: ast.AST) -> list[str]:
+    """The modules of zoolab and its plugins that a module imports, anywhere in it."""
     found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -81,9 +97,26 @@ def imports_of(tree: ast.AST) -> list[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: a relative import"
             inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            found += [name if name.removeprefix("zoolab.") in MODULES else str(node.module) for name in inner]
-    own = [name for name in found if name.partition(".")[0] == "zoolab"]
+            found += [name if name in EVERY else str(node.module) for name in inner]
+    return [name for name in found if name.partition(".")[0] in ("zoolab", *ARROWS)]
+
+
+def imports_of(tree: ast.AST) -> list[str]:
+    """The modules of the core that a module imports; zoolab itself is `__init__`."""
+    own = [name for name in named_in(tree) if name.partition(".")[0] == "zoolab"]
     return [name.partition(".")[2] or "__init__" for name in own]
+
+
+@cache
+def tree_of(module: str) -> ast.AST:
+    return ast.parse(EVERY[module].read_text(encoding="utf-8"))
+
+
+def stray_imports(module: str, source: str) -> list[str]:
+    """The imports of a module from plugins that it has no arrow to; the core has none at all."""
+    home = module.partition(".")[0]
+    allowed = {"zoolab", home, *ARROWS.get(home, ())}
+    return [name for name in named_in(ast.parse(source)) if name.partition(".")[0] not in allowed]
 
 
 def upward_imports(module: str, source: str) -> list[str]:
@@ -118,9 +151,45 @@ def test_an_import_upward_or_sideways_is_found(module, source):
     assert upward_imports(module, source)
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", EVERY)
+def test_plugins_are_imported_along_the_arrows_alone(module):
+    assert stray_imports(module, EVERY[module].read_text(encoding="utf-8")) == []
+
+
+def test_a_stray_import_is_found():
+    assert stray_imports("zoolab.runs", "def f():\n    from zoolab_study import experiment")
+    assert stray_imports("zoolab_grader.judge", "import zoolab_course.progress")
+    assert not stray_imports("zoolab_course.progress", "from zoolab_grader import grade")
+
+
+def test_every_plugin_has_its_arrows_and_they_go_one_way():
+    assert {path.parent.name for path in PLUGINS.glob("*/__init__.py")} == set(ARROWS)
+    for plugin, others in ARROWS.items():
+        assert all(plugin not in ARROWS[other] for other in others)
+
+
+@pytest.mark.parametrize("module", [name for name in OF_PLUGINS if name.startswith("zoolab_grader")])
+def test_the_grader_imports_no_view(module):
+    assert [name for name in named_in(tree_of(module)) if name.startswith("zoolab.show")] == []
+
+
+@pytest.mark.parametrize("module", [n for n in OF_PLUGINS if n.startswith("zoolab_connect.endpoint")])
+def test_the_strict_endpoint_shares_no_code_with_the_models_that_it_judges(module):
+    others = [n for n in named_in(tree_of(module)) if not n.startswith("zoolab_connect.endpoint")]
+    assert {name.split(".")[1] for name in others} <= GROUND
+
+
+@pytest.mark.parametrize("module", OF_PLUGINS)
+def test_a_plugin_imports_nothing_private_of_the_core(module):
+    named = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.ImportFrom)]
+    core = [node for node in named if str(node.module).partition(".")[0] == "zoolab"]
+    found = [alias.name for node in core for alias in node.names if alias.name.startswith("_")]
+    assert [name for name in found if name != "__version__"] == []
+
+
+@pytest.mark.parametrize("module", EVERY)
 def test_nothing_in_the_wheel_imports_the_makers(module):
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    tree = tree_of(module)
     named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     named += [each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]
     assert [name for name in named if name.partition(".")[0] == "tools"] == []
@@ -148,8 +217,7 @@ def circles_among(files: dict[str, set[str]]) -> list[list[str]]:
 
 def test_no_files_import_each_other_in_a_circle():
     """Imports inside functions and under TYPE_CHECKING count, too; packages' own `__init__` names do not."""
-    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
-    files = {module: set(imports_of(tree)) - {module} for module, tree in trees.items()}
+    files = {module: set(named_in(tree_of(module))) - {module} for module in EVERY}
     circles = circles_among({name: found & set(files) for name, found in files.items()})
     assert circles == []
 
@@ -165,17 +233,16 @@ def imports_by_string(tree: ast.AST) -> set[str]:
     if not names & {"import_module", "__import__"}:
         return set()
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return {text for text in texts if text.startswith("zoolab.") and "\n" not in text}
+    return {text for text in texts if text.startswith(("zoolab.", "zoolab_")) and "\n" not in text}
 
 
-# The commands of the command line are imported when they are asked for; what a student's worker needs, too.
-BY_STRING = {"commands.cli": {"zoolab.commands", "zoolab.commands."}, "lazy": set()}
+# The worker of a submission knows which modules it needs, and imports them before it is shut in.
+BY_STRING = {"zoolab_grader.worker.zygote"}
 
 
-@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"grading.worker.zygote"}))
+@pytest.mark.parametrize("module", sorted(EVERY.keys() - BY_STRING))
 def test_no_module_of_zoolab_is_imported_by_string(module):
-    found = imports_by_string(ast.parse(MODULES[module].read_text(encoding="utf-8")))
-    assert found == BY_STRING.get(module, set())
+    assert imports_by_string(tree_of(module)) == set()
 
 
 def test_an_import_by_string_is_found():
@@ -193,9 +260,9 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = zoolab.Toool
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if not name.endswith("__main__")])
+@pytest.mark.parametrize("module", [name for name in EVERY if not name.endswith("__main__")])
 def test_what_a_module_exports_exists(module):
-    made = import_module(f"zoolab.{module}" if module != "__init__" else "zoolab")
+    made = import_module(module)
     assert [name for name in getattr(made, "__all__", ()) if not hasattr(made, name)] == []
 
 

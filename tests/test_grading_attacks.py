@@ -15,10 +15,10 @@ from random import Random
 import pytest
 
 from zoolab.errors import InvalidInput
-from zoolab.grading import Callback, Grade, Lab, Student, Wrong, case, grade_cells
-from zoolab.grading.channel import WHOLE
-from zoolab.grading.isolation import Forking, Plain, plan_for
-from zoolab.grading.worker.jail import FILTER
+from zoolab_grader import Callback, Grade, Lab, Student, Wrong, case, grade_cells
+from zoolab_grader.channel import WHOLE
+from zoolab_grader.isolation import Forking, Plain, plan_for
+from zoolab_grader.worker.jail import FILTER
 
 SEED = "a-seed-that-nobody-guesses-7301"
 
@@ -135,7 +135,7 @@ def fetch(keys, ask): return keys
         TOTAL
         + """
 import sys, types
-for name in ("zoolab", "zoolab.grading", "zoolab.grading.judge", "zoolab.grading.student"):
+for name in ("zoolab", "zoolab_grader", "zoolab_grader.judge", "zoolab_grader.student"):
     fake = types.ModuleType(name)
     fake.__getattr__ = lambda name: lambda *a, **k: True
     sys.modules[name] = fake

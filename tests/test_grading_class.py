@@ -22,12 +22,12 @@ from shell import command
 from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_lab, notebook
 
 from zoolab.errors import InvalidInput, LockHeld
-from zoolab.grading.classes import grade_all, grade_class, grade_task
-from zoolab.grading.gradebook import NotGraded, Store, Terms, file_name
-from zoolab.grading.labs import folder_of, lab_version
-from zoolab.grading.report import class_page, write_report
-from zoolab.grading.submissions import Handed, find_submissions, hand_in
 from zoolab.running.jobs import Workers, dask_executor
+from zoolab_grader.classes import grade_all, grade_class, grade_task
+from zoolab_grader.gradebook import NotGraded, Store, Terms, file_name
+from zoolab_grader.labs import folder_of, lab_version
+from zoolab_grader.report import class_page, write_report
+from zoolab_grader.submissions import Handed, find_submissions, hand_in
 
 CODES = (RIGHT, HALF, WRONG)
 
@@ -375,7 +375,7 @@ class Breaks(Executor):
 def test_a_script_that_would_start_itself_again_is_told_so(tmp_path, lab):
     folder, script = make_class(tmp_path / "class", mixed(2)), tmp_path / "script.py"
     script.write_text(
-        f"from zoolab.grading.classes import grade_class\ngrade_class({str(lab)!r}, {str(folder)!r}, jobs=1)"
+        f"from zoolab_grader.classes import grade_class\ngrade_class({str(lab)!r}, {str(folder)!r}, jobs=1)"
     )
     ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     said = ran.stderr.splitlines()[-1]

@@ -21,9 +21,9 @@ from tools.mutation.mutants import mutants_of_cells
 from tools.seeds import answers_of, verdict
 from tools.wrong_answers import right_answers
 from zoolab.files import course_folder
-from zoolab.grading import lab_names
-from zoolab.grading.labs import load_lab
-from zoolab.grading.submissions import read_cells
+from zoolab_grader import lab_names
+from zoolab_grader.labs import load_lab
+from zoolab_grader.submissions import read_cells
 
 WRONG = """[{name}]
 why = "It is."

@@ -24,11 +24,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
-from zoolab.grading import Callback, Frame, Lab, Student, Wrong, case, grade_cells
-from zoolab.grading.channel import MAX_MEMORY, MAX_TOTAL, PATIENCE, Channel, Gone, Late, Process, Use, Wait
-from zoolab.grading.isolation import Forked, Forking, Isolation, Plain, places_for, plan_for, shut_in
-from zoolab.grading.worker.jail import FILTER, FORK, NAMESPACES
-from zoolab.grading.worker.linux import Refusals
+from zoolab_grader import Callback, Frame, Lab, Student, Wrong, case, grade_cells
+from zoolab_grader.channel import MAX_MEMORY, MAX_TOTAL, PATIENCE, Channel, Gone, Late, Process, Use, Wait
+from zoolab_grader.isolation import Forked, Forking, Isolation, Plain, places_for, plan_for, shut_in
+from zoolab_grader.worker.jail import FILTER, FORK, NAMESPACES
+from zoolab_grader.worker.linux import Refusals
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = Lab("tried", "Tried", ("f",), seconds=2.0)
@@ -184,7 +184,7 @@ def test_a_monitor_that_is_gone_costs_no_case(each: Forking):
 @pytest.mark.skipif(os.name != "posix", reason="no system to fork on")
 def test_the_monitor_imports_nothing_in_the_jail():
     # os.wait4 imports it. With a Python below /tmp, it was out of reach for a moment, and the monitor died.
-    told = "import sys, zoolab.grading.worker.zygote; print('resource' in sys.modules)"
+    told = "import sys, zoolab_grader.worker.zygote; print('resource' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", told], cwd=ROOT, text=True) == "True\n"
 
 
@@ -638,7 +638,7 @@ def test_a_virtual_environment_in_the_checkout_shows_nothing_of_it(tmp_path):
     checkout = tmp_path / "zoolab"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(checkout / ".venv")], check=True)
     python = checkout / ".venv/bin/python"
-    code = "from zoolab.grading.isolation import places_for; print(*places_for(('json',)).places, sep='\\n')"
+    code = "from zoolab_grader.isolation import places_for; print(*places_for(('json',)).places, sep='\\n')"
     path = os.pathsep.join(map(str, [ROOT, *filter(None, sys.path)]))
     asked = [str(python), "-c", code]
     told = subprocess.run(
@@ -652,7 +652,7 @@ def test_a_virtual_environment_in_the_checkout_shows_nothing_of_it(tmp_path):
 def test_packages_in_pythons_own_folder_are_masked(tmp_path):
     """Where zoolab is installed beside the standard library, its folder there is covered."""
     (tmp_path / "site-packages").mkdir()
-    from zoolab.grading.isolation import _package_folders
+    from zoolab_grader.isolation import _package_folders
 
     assert _package_folders([str(tmp_path)]) == [str(tmp_path / "site-packages")]
 
@@ -721,8 +721,8 @@ import sys
 sys.path[:0] = [{str(ROOT)!r}, *{[entry for entry in sys.path if entry.endswith("site-packages")]!r}]
 from contextlib import closing
 from dataclasses import replace
-from zoolab.grading import Lab
-from zoolab.grading.isolation import Forked, Forking, plan_for
+from zoolab_grader import Lab
+from zoolab_grader.isolation import Forked, Forking, plan_for
 with closing(Forking(replace(plan_for(Lab("l", "L", ())), steps=({step!r},)))) as isolation:
     process = isolation.start()
     cell = "import csv, os\\nassert os.getuid() == 65534"
@@ -752,8 +752,8 @@ def test_a_worker_ends_with_its_grader():
     code = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from zoolab.grading import Lab
-from zoolab.grading.isolation import Forked, Forking, plan_for
+from zoolab_grader import Lab
+from zoolab_grader.isolation import Forked, Forking, plan_for
 forking = Forking(plan_for(Lab("l", "L", ())))
 process = forking.start()
 process.channel.send({{"do": "load", "cell": "while True: pass", "call": 1}})

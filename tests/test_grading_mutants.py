@@ -14,9 +14,9 @@ from test_grading_own_lab import CASES, GUIDE, MASTER
 from tools.building import build_labs
 from tools.wrong_answers import changed, wrong_answers
 from zoolab.errors import InvalidInput
-from zoolab.grading import grade_cells
-from zoolab.grading.isolation import shut_in
-from zoolab.grading.labs import load_lab
+from zoolab_grader import grade_cells
+from zoolab_grader.isolation import shut_in
+from zoolab_grader.labs import load_lab
 
 (EXAMPLE,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
 TABLE = '[one]\nwhy = "Wrong."\nfails = ["adds_up"]\n'

@@ -11,7 +11,7 @@ from shell import Shell
 from zoolab import check
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
-from zoolab.grading.labs import load_lab
+from zoolab_grader.labs import load_lab
 
 GUIDE = (course_folder("labs") / "README.md").read_text(encoding="utf-8")
 MASTER, CASES = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)

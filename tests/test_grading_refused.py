@@ -14,7 +14,7 @@ from refusing import NAMESPACES, NOTHING
 from shell import command
 from sums import RIGHT, make_class, make_lab
 
-from zoolab.grading.gradebook import file_name
+from zoolab_grader.gradebook import file_name
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="its system calls are Linux's")
 

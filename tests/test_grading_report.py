@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sums import HALF, RIGHT, make_class, make_lab
 
-import zoolab
-from zoolab.grading.classes import grade_class
-from zoolab.grading.gradebook import ClassGrades, Kept, Manual, NotGraded, Row, Store, Terms, file_name
-from zoolab.grading.judge import CaseGrade, Grade
-from zoolab.grading.labs import Case, Lab
-from zoolab.grading.report import (
+import zoolab_grader
+from zoolab.text.markup import digest_of
+from zoolab_grader.classes import grade_class
+from zoolab_grader.gradebook import ClassGrades, Kept, Manual, NotGraded, Row, Store, Terms, file_name
+from zoolab_grader.judge import CaseGrade, Grade
+from zoolab_grader.labs import Case, Lab
+from zoolab_grader.report import (
     class_page,
     conversations_page,
     grades_csv,
@@ -29,7 +30,6 @@ from zoolab.grading.report import (
     student_page,
     write_report,
 )
-from zoolab.show.markup import digest_of
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & \x1b[2J\x00\u202e`"
 RUNS = {"script", "iframe", "object", "embed", "link", "img", "form", "input", "base"}
@@ -62,7 +62,7 @@ class Page(HTMLParser):
         return [value or "" for name, value in self.attributes if name == "href"]
 
 
-SCRIPT = (Path(zoolab.__file__).parent / "grading" / "report.js").read_text()
+SCRIPT = (Path(zoolab_grader.__file__).parent / "report.js").read_text()
 
 
 def check_only_our_script_runs(page: str) -> Page:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
-from zoolab.grading import Lab, grade
-from zoolab.grading.isolation import Plain
-from zoolab.grading.submissions import MAX_BYTES, MAX_CELLS, MAX_CODE, read_cells
-from zoolab.grading.worker.notebook import Notebook, without_magics
+from zoolab_grader import Lab, grade
+from zoolab_grader.isolation import Plain
+from zoolab_grader.submissions import MAX_BYTES, MAX_CELLS, MAX_CODE, read_cells
+from zoolab_grader.worker.notebook import Notebook, without_magics
 
 
 def notebook(*sources: object, kind: str = "code") -> str:

@@ -14,9 +14,9 @@ from sums import HALF, RIGHT, make_class, make_lab
 from tools.wrong_answers import right_answers
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder, read_shipped
-from zoolab.grading.gradebook import MANUAL, Manual, read_manual
-from zoolab.grading.labs import lab_names
-from zoolab.grading.submissions import ALIKE, alike, read_cells, shape_of
+from zoolab_grader.gradebook import MANUAL, Manual, read_manual
+from zoolab_grader.labs import lab_names
+from zoolab_grader.submissions import ALIKE, alike, read_cells, shape_of
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_points_and_comments_survive_every_grading(shell: Shell, tmp_path: Path)
     asked = "grade", make_lab(tmp_path / "sums"), folder, "--jobs", "1", "--report", report
     assert shell(*asked).code == 0
     file = report / MANUAL
-    assert file.read_text("utf-8") == read_shipped("zoolab.grading", MANUAL)
+    assert file.read_text("utf-8") == read_shipped("zoolab_grader", MANUAL)
     assert table(report)["bo.py"]["total"] == "1"
     written = 'late_day = 2\n["bo.py"]\npoints = 4.5\nlate_days = 1\ncomment = "Well <i>named</i>."\n[gone]\n'
     file.write_text(written, "utf-8")
@@ -53,11 +53,11 @@ def test_points_and_comments_survive_every_grading(shell: Shell, tmp_path: Path)
 
 
 def test_the_example_says_nothing_until_its_signs_are_taken_away(tmp_path: Path):
-    (tmp_path / MANUAL).write_text(read_shipped("zoolab.grading", MANUAL), "utf-8")
+    (tmp_path / MANUAL).write_text(read_shipped("zoolab_grader", MANUAL), "utf-8")
     assert read_manual(tmp_path) == {}
     lines = [
         line.removeprefix("# ")
-        for line in read_shipped("zoolab.grading", MANUAL).splitlines()
+        for line in read_shipped("zoolab_grader", MANUAL).splitlines()
         if " = " in line or "[" in line
     ]
     (tmp_path / MANUAL).write_text("\n".join(lines), "utf-8")

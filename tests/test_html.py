@@ -33,8 +33,8 @@ from zoolab.records import (
     Withheld,
 )
 from zoolab.runs.nested import as_tool
-from zoolab.show.markup import Html, block, join, style_sheet, tag, visible
 from zoolab.show.page import MAX_STEPS, render_fragment, render_page
+from zoolab.text.markup import Html, block, join, style_sheet, tag, visible
 from zoolab.tools import ToolRegistry
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}

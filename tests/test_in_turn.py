@@ -11,9 +11,9 @@ import pytest
 
 from zoolab import Scripted, ToolRegistry, check, experiment, run, tool
 from zoolab.errors import ExecutionFailed, InvalidInput
-from zoolab.grading.checking import passes
 from zoolab.running.interrupts import IN_TURN
 from zoolab.running.jobs import Workers
+from zoolab_grader.checking import passes
 
 RIGHT = """
 def run_loop(*given):
@@ -138,7 +138,7 @@ def test_a_submission_gets_a_stand_in_for_zoolab() -> None:
 
 
 def test_one_case_against_the_names_of_a_notebook() -> None:
-    from zoolab.grading.labs import load_lab
+    from zoolab_grader.labs import load_lab
 
     case = load_lab("l1").public[0].name
     with pytest.raises(AssertionError, match="ZeroDivisionError"):

@@ -19,9 +19,9 @@ from tools.wrong_answers import FEW_CASES, WrongAnswer, reasons_to_stay, right_a
 from zoolab.commands.cli import run
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
-from zoolab.grading import Grade, Lab, grade, grade_cells, lab_names, load_lab
-from zoolab.grading.isolation import Isolation, shut_in
-from zoolab.grading.submissions import read_cells
+from zoolab_grader import Grade, Lab, grade, grade_cells, lab_names, load_lab
+from zoolab_grader.isolation import Isolation, shut_in
+from zoolab_grader.submissions import read_cells
 
 FOLDER = course_folder("labs")
 LABS = lab_names()

@@ -17,10 +17,10 @@ from shell import Shell
 from tools.exports import FORMATS, export_labs
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
-from zoolab.grading import lab_names, load_lab
-from zoolab.grading.checking import passes
-from zoolab.grading.submissions import read_cells
-from zoolab.grading.worker.notebook import Notebook
+from zoolab_grader import lab_names, load_lab
+from zoolab_grader.checking import passes
+from zoolab_grader.submissions import read_cells
+from zoolab_grader.worker.notebook import Notebook
 
 PUBLIC_POINTS = sum(case.points for case in load_lab("l1").public)
 

@@ -10,8 +10,8 @@ from shell import Shell
 
 from tools.handout import public_cases
 from zoolab.files import course_folder
-from zoolab.grading import grade, lab_names, load_lab
-from zoolab.grading.isolation import shut_in
+from zoolab_grader import grade, lab_names, load_lab
+from zoolab_grader.isolation import shut_in
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ CASES = '''"""Two cases."""
 
 from __future__ import annotations
 import math
-from zoolab.grading import Lab, case
-import zoolab.grading as grading
+from zoolab_grader import Lab, case
+import zoolab_grader as grading
 
 LAB = Lab("t", "T", functions=("f",))
 # What the hidden case looks for.

@@ -9,8 +9,8 @@ import pytest
 from server import call, calling, completion, serving
 
 from tools.building import built_files
-from zoolab.grading.submissions import read_cells
 from zoolab.models.recording import Recording
+from zoolab_grader.submissions import read_cells
 
 #: The first call that each task of lab 8 needs; None if it needs none.
 FIRST: dict[str, tuple[str, dict[str, Any]] | None] = {

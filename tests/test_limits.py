@@ -14,10 +14,10 @@ from zoolab.records import Request
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
 from zoolab.show.wording import totals_of
-from zoolab.study.cases import Case, Run
-from zoolab.study.journal import line_of, summary_of
-from zoolab.study.scorers import measure_cost
 from zoolab.tokens import Price, Tokens
+from zoolab_study.cases import Case, Run
+from zoolab_study.journal import line_of, summary_of
+from zoolab_study.scorers import measure_cost
 
 FULL = {"role": "assistant", "content": "Done."}
 

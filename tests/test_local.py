@@ -19,10 +19,10 @@ from counting import ends
 
 from zoolab import Replay, run
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.models import local, needle, weights
-from zoolab.models.local import Engine, LocalModel, words_request
 from zoolab.records import Reply, Request
 from zoolab.toolbox.starter import starter_tools
+from zoolab_course import local, needle, weights
+from zoolab_course.local import Engine, LocalModel, words_request
 
 ADD = {
     "type": "function",
@@ -256,7 +256,7 @@ def test_missing_weights_are_said_at_the_first_request(
 
 
 def test_importing_costs_no_runtime() -> None:
-    code = "import sys, zoolab.models.local; print({'openai', 'needle_rs', 'xllamacpp'} & set(sys.modules))"
+    code = "import sys, zoolab_course.local; print({'openai', 'needle_rs', 'xllamacpp'} & set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "set()"
 
@@ -379,7 +379,7 @@ def test_nothing_is_printed_and_the_process_ends_by_itself(need: Callable[[str],
     need("needle")
     need("smollm2")
     code = (
-        "from zoolab.models.local import LocalModel; from zoolab.records import Request; "
+        "from zoolab_course.local import LocalModel; from zoolab.records import Request; "
         "m = [{'role': 'user', 'content': 'Hi'}]; "
         "LocalModel('smollm2')(Request(m, settings={'max_tokens': 4})); LocalModel('needle')(Request(m))"
     )

@@ -9,12 +9,12 @@ import pytest
 from server import completion
 
 from zoolab import Replay, run
-from zoolab.course.doctor import examine
 from zoolab.errors import InvalidInput
-from zoolab.models import weights
-from zoolab.models.local import Engine, LocalModel
 from zoolab.records import Reply, Request
 from zoolab.toolbox.starter import add, multiply
+from zoolab_course import weights
+from zoolab_course.doctor import examine
+from zoolab_course.local import Engine, LocalModel
 
 FENCED = '```json\n{"name": "multiply", "arguments": {"a": 7, "b": 6}}\n```'
 

@@ -40,12 +40,12 @@ from zoolab.errors import (
 )
 from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Runner
-from zoolab.mcp import MCPTools, serve
-from zoolab.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, write_pins
-from zoolab.mcp.serve import answer_call
 from zoolab.policy import Permissions
-from zoolab.toolbox.devops import devops_tools
 from zoolab.tools import ToolRegistry, sendable_name
+from zoolab_connect.mcp import MCPTools, serve
+from zoolab_connect.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, write_pins
+from zoolab_connect.mcp.serve import answer_call
+from zoolab_course.worlds.devops import devops_tools
 
 SERVERS = Path(__file__).parent / "mcp_servers"
 IN_PROC = Path("/proc/self/stat").exists()
@@ -281,8 +281,8 @@ def test_a_policy_may_deny_what_is_served() -> None:
     [
         (["nothing"], "no tools are named 'nothing'; expected starter, devops, "),
         (["no.such:thing"], "cannot take thing from no.such: No module named"),
-        (["zoolab.toolbox.devops:nothing"], "has no attribute 'nothing'"),
-        (["zoolab.toolbox.devops:MAX_LINES"], "100 is not a tool"),
+        (["zoolab_course.worlds.devops:nothing"], "has no attribute 'nothing'"),
+        (["zoolab_course.worlds.devops:MAX_LINES"], "100 is not a tool"),
         (["devops", "--allow", "fly"], "--allow fly: no such tool; expected one of ping, "),
     ],
 )

@@ -20,7 +20,7 @@ from walks import invoke
 
 from zoolab import Policy, Scripted, run
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ToolIOError, ToolTimeout
-from zoolab.mcp import MCPTools, Offer
+from zoolab_connect.mcp import MCPTools, Offer
 
 SERVERS = Path(__file__).parent / "mcp_servers"
 sys.path.insert(0, str(SERVERS))

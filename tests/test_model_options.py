@@ -19,10 +19,10 @@ from zoolab import OpenAIModel, Replay, Scripted, Trace, run, tool
 from zoolab.apis import APIS
 from zoolab.errors import InvalidInput, ModelError, UnknownOption
 from zoolab.files import read_table
-from zoolab.models import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel
 from zoolab.records import Request
-from zoolab.study import experiment
-from zoolab.study.cases import Case
+from zoolab_connect.providers import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel
+from zoolab_study import experiment
+from zoolab_study.cases import Case
 
 #: What no pattern of a secret knows; it is found only by whoever knows where it was given.
 PLAIN = "quietly-blue-Horse"

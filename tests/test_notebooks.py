@@ -19,8 +19,8 @@ from nbclient import NotebookClient
 
 from tools import notebooks
 from tools.building import cells_of
-from zoolab.course.progress import progress
 from zoolab.errors import InvalidInput
+from zoolab_course.progress import progress
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 SOURCES = notebooks.sources(FOLDER) if FOLDER.is_dir() else []

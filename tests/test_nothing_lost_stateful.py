@@ -24,8 +24,8 @@ from zoolab.errors import ZoolabError
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, Policy
 from zoolab.policy.permissions import PolicyFile
-from zoolab.study.journal import Journal, Reader, line_of, trace_of
 from zoolab.tools import Tool
+from zoolab_study.journal import Journal, Reader, line_of, trace_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no limits of files")
 #: Sequences for each machine; SECURITY.md tells of 60.

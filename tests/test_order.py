@@ -8,9 +8,9 @@ import pytest
 
 from zoolab import Tool
 from zoolab.apis import APIS
-from zoolab.apis.gemini import json_schema
 from zoolab.errors import InvalidSchema
 from zoolab.records import Message, Request
+from zoolab_connect.apis.gemini import json_schema
 
 Body = dict[str, Any]
 

@@ -36,7 +36,7 @@ from zoolab.records import Decision, Failure, Fault, Outcome, Reply
 from zoolab.repair import RuleRepair
 from zoolab.runs import drive
 from zoolab.runs.nested import as_tool
-from zoolab.show.otel import MAX_DEPTH, MAX_MESSAGES, MAX_TEXT, SCHEMA_URL, encode_messages
+from zoolab_connect.otel import MAX_DEPTH, MAX_MESSAGES, MAX_TEXT, SCHEMA_URL, encode_messages
 
 OFFICIAL = {getattr(gen_ai_attributes, name) for name in dir(gen_ai_attributes) if name.startswith("GEN_AI_")}
 OPERATIONS = {each.value for each in gen_ai_attributes.GenAiOperationNameValues}

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoolab.toolbox.files import MAX_CHARS, MAX_ENTRIES, MAX_NAME, MAX_OUTLINES, Files, file_tools, outline_of
+from zoolab_course.worlds.files import (
+    MAX_CHARS,
+    MAX_ENTRIES,
+    MAX_NAME,
+    MAX_OUTLINES,
+    Files,
+    file_tools,
+    outline_of,
+)
 
 PYTHON = '''"""Words with class Nothing: in them."""
 import os

@@ -29,14 +29,8 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.plots import (
-    AblationDisplay,
-    CostDisplay,
-    ErrorTaxonomyDisplay,
-    FaultRecoveryDisplay,
     MessageGrowthDisplay,
     Picture,
-    RecallDisplay,
-    ReliabilityDisplay,
     RetryWaterfallDisplay,
     SequenceDisplay,
     StepTimelineDisplay,
@@ -47,8 +41,16 @@ from zoolab.repair import RuleRepair
 from zoolab.runs import Trace
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
-from zoolab.study import Case, experiment
 from zoolab.tokens import Price, tokens_in
+from zoolab_study import Case, experiment
+from zoolab_study.plots import (
+    AblationDisplay,
+    CostDisplay,
+    ErrorTaxonomyDisplay,
+    FaultRecoveryDisplay,
+    RecallDisplay,
+    ReliabilityDisplay,
+)
 
 GOOD, BAD, BROKEN = ("add", {"a": 1}), ("add", {"a": "1"}), ("add", '{"a": ')
 FAILS, INVENTED = ("fail", {}), ("fly", {})
@@ -337,7 +339,7 @@ def test_displays_draw_where_they_are_told_and_again_elsewhere():
 
 def test_importing_displays_loads_neither_matplotlib_nor_pandas_nor_numpy():
     code = "import sys, zoolab.plots as p; [getattr(p, n) for n in p.__all__]\n"
-    code += "import zoolab.study.statistics\n"
+    code += "import zoolab_study.statistics\n"
     code += "print({'matplotlib', 'pandas', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -17,10 +17,10 @@ from shell import Shell
 from tools import notebooks
 from tools.handout import hand_out
 from zoolab import progress
-from zoolab.commands.course import copy_course
-from zoolab.course.progress import own_folder, submission_in
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
+from zoolab_course.commands.course import copy_course
+from zoolab_course.progress import own_folder, submission_in
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 COURSE = [source for source in notebooks.sources(NOTEBOOKS) if source.stem[0].isdigit()]

@@ -31,13 +31,14 @@ from zoolab import Replay, Trace, run, tool
 from zoolab.apis import APIS
 from zoolab.apis.events import events_in
 from zoolab.errors import ModelError
-from zoolab.models import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel, providers
 from zoolab.models.assembly import assemble
 from zoolab.models.transport import http_library
 from zoolab.records import Message, Request
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
-from zoolab.study.pacing import patience
+from zoolab_connect import providers
+from zoolab_connect.providers import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel
+from zoolab_study.pacing import patience
 
 KEY = "secret-Zq81TestTest"
 HELLO = Request([{"role": "user", "content": "Hello"}])

@@ -16,9 +16,9 @@ from server import answered_by
 
 from zoolab import Faulty, Replay, Scripted
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.proxy.answering import MAX_KEPT, AnsweredBy
-from zoolab.proxy.exchange import WATCHED, HttpRequest, HttpResponse
 from zoolab.records import Model, Reply, Request
+from zoolab_connect.proxy.answering import MAX_KEPT, AnsweredBy
+from zoolab_connect.proxy.exchange import WATCHED, HttpRequest, HttpResponse
 
 Body = dict[str, Any]
 PATHS = {api: path for path, api in WATCHED.items()}

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, Tool, Trace, run
 from zoolab.errors import InvalidInput
-from zoolab.proxy.changes import MAX_REQUESTS, MAX_SHOWN, changes_between, what_changed
 from zoolab.records import Messages, Reply, Request, Step
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
 from zoolab.tools import ToolRegistry
+from zoolab_connect.proxy.changes import MAX_REQUESTS, MAX_SHOWN, changes_between, what_changed
 
 ADD = Tool.from_schema(
     "add",

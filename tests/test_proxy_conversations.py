@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoolab import Trace
-from zoolab.proxy.conversations import Conversations
 from zoolab.records import Reply, Request
+from zoolab_connect.proxy.conversations import Conversations
 
 ADD = {
     "type": "function",

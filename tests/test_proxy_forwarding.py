@@ -40,10 +40,10 @@ from zoolab import Faulty
 from zoolab.apis import APIS
 from zoolab.apis.events import events_in
 from zoolab.models.assembly import assemble
-from zoolab.proxy.answering import AnsweredBy
-from zoolab.proxy.exchange import HttpRequest
-from zoolab.proxy.forwarding import Forward, endpoint_model
 from zoolab.records import Model
+from zoolab_connect.proxy.answering import AnsweredBy
+from zoolab_connect.proxy.exchange import HttpRequest
+from zoolab_connect.proxy.forwarding import Forward, endpoint_model
 
 Body = dict[str, Any]
 KEY = "sk-test-Zq81"

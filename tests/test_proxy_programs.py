@@ -20,7 +20,7 @@ from played import TASK, TASK_WITH_MISTAKE, Player, playing_script
 
 from zoolab import Trace, watch
 from zoolab.errors import InvalidInput
-from zoolab.proxy.seen import Seen
+from zoolab_connect.proxy.seen import Seen
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from shell import Shell
 
 from zoolab import Scripted
 from zoolab.errors import InvalidInput
-from zoolab.models.faulty.kinds import FAULTS
-from zoolab.proxy.stress import (
+from zoolab_connect.faulty.kinds import FAULTS
+from zoolab_connect.proxy.stress import (
     MAX_OUTPUT,
     RESULTS,
     Attempt,
@@ -21,7 +21,7 @@ from zoolab.proxy.stress import (
     run_bounded,
     stress,
 )
-from zoolab.proxy.watch import TRAFFIC_FAULTS
+from zoolab_connect.proxy.watch import TRAFFIC_FAULTS
 
 
 def python(code, seconds=20.0, stdin=b"", **environment):

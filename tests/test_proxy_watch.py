@@ -22,11 +22,11 @@ from zoolab import Scripted, Trace
 from zoolab.errors import InvalidInput
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
-from zoolab.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse
-from zoolab.proxy.seen import Seen
-from zoolab.proxy.server import LoopbackServer
-from zoolab.proxy.watch import Edit, watch
 from zoolab.records import Request
+from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse
+from zoolab_connect.proxy.seen import Seen
+from zoolab_connect.proxy.server import LoopbackServer
+from zoolab_connect.proxy.watch import Edit, watch
 
 
 def told(request: HttpRequest) -> HttpResponse:

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 import zoolab
-from zoolab import Limits, Policy, Replay, Request, Scripted, ToolCall, Trace, datasets, read_calls, walk
+from zoolab import Limits, Policy, Replay, Request, Scripted, ToolCall, Trace, read_calls, walk
 from zoolab.errors import LoopError, ReplayMiss
 from zoolab.models.recording import Recording, shipped
 from zoolab.secrets import scrub
 from zoolab.toolbox.catalog import tools_named
-from zoolab.toolbox.devops import DevOps, devops_tools
+from zoolab_course.worlds.devops import DevOps, devops_tools
+from zoolab_study import datasets
 
 RECORDINGS = Path(zoolab.__file__).parent / "models" / "recordings"
 

@@ -14,10 +14,10 @@ from zoolab import Limits, Outcome, Scripted, Tool, ToolRegistry, Trace, run, wa
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
 from zoolab.retrieval import BM25, Embeddings, pick_tools, words_of
-from zoolab.toolbox.devops import devops_tools
-from zoolab.toolbox.security import security_tools
-from zoolab.toolbox.support import support_tools
 from zoolab.trace.log import drive
+from zoolab_course.worlds.devops import devops_tools
+from zoolab_course.worlds.security import security_tools
+from zoolab_course.worlds.support import support_tools
 
 TOOLS = ToolRegistry([*devops_tools(), *support_tools(), *security_tools()])
 SCHEMA = {"type": "object", "properties": {}}

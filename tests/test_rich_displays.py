@@ -21,10 +21,10 @@ from zoolab import (
     run,
     walk,
 )
-from zoolab.models.providers import OllamaModel
 from zoolab.records import Failure
 from zoolab.repair import LLMRepair, RuleRepair
 from zoolab.toolbox.starter import add
+from zoolab_connect.providers import OllamaModel
 
 EVIL = "<script>alert(1)</script>\x1b[2J\ud800"
 TRACE = run("Hi", [add], Scripted([[("add", {"a": 1, "b": 2})], "It is 3."]))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from zoolab import Limits, Scripted, Tool, Trace, run, tool
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.repair import RuleRepair
-from zoolab.study.cases import Case, Run
-from zoolab.study.scorers import (
+from zoolab_study.cases import Case, Run
+from zoolab_study.scorers import (
     ANY_CALL,
     SCORERS,
     are_expected,

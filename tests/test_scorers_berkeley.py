@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 from berkeley import CATEGORIES, NO_CALL, Berkeley, answers
 
-from zoolab.datasets.berkeley import WHEEL, as_schema, checked_wheel, fetch_bfcl
-from zoolab.models.weights import cache_folder
-from zoolab.study.scorers import are_expected, expected_calls
 from zoolab.tools import sendable_name
+from zoolab_course.weights import cache_folder
+from zoolab_study.datasets.berkeley import WHEEL, as_schema, checked_wheel, fetch_bfcl
+from zoolab_study.scorers import are_expected, expected_calls
 
 pytestmark = pytest.mark.slow
 

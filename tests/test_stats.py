@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
-from zoolab.study.statistics import Interval, holm, mcnemar, paired_difference, rate, student_t, wilson
+from zoolab_study.statistics import Interval, holm, mcnemar, paired_difference, rate, student_t, wilson
 
 SCORES = st.dictionaries(st.integers(0, 30), st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=1)
 

@@ -6,7 +6,8 @@ import pickle
 import pytest
 
 from zoolab import Scripted, experiment, run, tool
-from zoolab.course.security import (
+from zoolab_connect.faulty import FAULTS
+from zoolab_course.security import (
     ATTACKS,
     DEFENCES,
     NO_ATTACK,
@@ -16,9 +17,8 @@ from zoolab.course.security import (
     score_security,
     security_cases,
 )
-from zoolab.models.faulty import FAULTS
-from zoolab.plots import FaultRecoveryDisplay
-from zoolab.study import Run, Setup
+from zoolab_study import Run, Setup
+from zoolab_study.plots import FaultRecoveryDisplay
 
 PLAIN = {"workers": 2, "progress": False}
 

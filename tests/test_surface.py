@@ -21,7 +21,7 @@ from zoolab.loop.options import Options, WalkOptions
 
 PACKAGES = [
     "zoolab",
-    *(f"zoolab.{name}" for name in ("study", "models", "plots", "show", "show.inspector", "toolbox")),
+    *(f"zoolab.{name}" for name in ("models", "show", "show.inspector", "toolbox")),
 ]
 
 
@@ -44,13 +44,13 @@ def test_submodules_need_no_import_of_their_own():
     code = "import sys, zoolab; before = len([name for name in sys.modules if name.startswith('zoolab')])"
     code += "; print(before, zoolab.models.Scripted.__name__, zoolab.errors.InvalidInput.__name__)"
     code += "; print(zoolab.toolbox.starter.starter_tools.__name__, zoolab.plots.SequenceDisplay.__name__)"
-    code += "; print(zoolab.datasets.load.__name__, zoolab.repair.RuleRepair.__name__, zoolab.apis.__name__)"
+    code += "; print(zoolab.retrieval.BM25.__name__, zoolab.repair.RuleRepair.__name__, zoolab.apis.__name__)"
     names = [
         "Scripted",
         "InvalidInput",
         "starter_tools",
         "SequenceDisplay",
-        "load",
+        "BM25",
         "RuleRepair",
         "zoolab.apis",
     ]
@@ -71,7 +71,7 @@ zoolab.plots.SequenceDisplay
 zoolab.typo  # error
 zoolab.models.typo  # error
 zoolab.plots.typo  # error
-zoolab.study.typo  # error
+zoolab.experiment.typo  # error
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=zoolab.Limits(turns=2))
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limts=None)  # error
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=3)  # error
@@ -87,7 +87,7 @@ def test_a_type_checker_knows_which_names_there_are(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-m", "mypy", str(typed)],
         cwd=root,
-        env={**os.environ, "MYPYPATH": str(root)},
+        env={**os.environ, "MYPYPATH": f"{root}{os.pathsep}{root / 'plugins'}"},
         capture_output=True,
         text=True,
     )
@@ -164,6 +164,7 @@ class Tiny:
 
     model, name, who, made = "tiny-1", "tiny", "Tiny, at home", "recorded"
     calls, settings, deterministic, client, recording = "text", {"seed": 1}, True, "a client", "a recording"
+    on_this_machine, shared = True, True
 
     def __call__(self, _request):
         return Reply({"role": "assistant", "content": "Hi"})
@@ -182,7 +183,7 @@ def test_a_model_says_of_itself_what_it_wants():
     tiny = Tiny()
     said = {name: getattr(about(tiny), name) for name in PROPERTIES}
     assert said == {name: getattr(tiny, name) for name in PROPERTIES} | {"name": "tiny-1"}
-    assert len(PROPERTIES) == 11
+    assert len(PROPERTIES) == 13
 
 
 @pytest.mark.parametrize("model", [lambda _: None, None, 7])
@@ -195,6 +196,8 @@ def test_who_says_nothing_is_told_apart_by_class_alone(model):
         "made": "unknown",
         "calls": "native",
         "deterministic": False,
+        "on_this_machine": False,
+        "shared": False,
     }
 
 

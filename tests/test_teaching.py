@@ -16,13 +16,14 @@ import pytest
 from test_course import broken_links
 
 from tools import slides, teaching
-from zoolab import Limits, Price, datasets, model_for, read_calls
-from zoolab.course.doctor import examine
-from zoolab.grading import lab_names, load_lab
+from zoolab import Limits, Price, model_for, read_calls
 from zoolab.models.recording import Recording, shipped
 from zoolab.retrieval import BM25
-from zoolab.study.statistics import wilson
 from zoolab.tokens import tokens_in
+from zoolab_course.doctor import examine
+from zoolab_grader import lab_names, load_lab
+from zoolab_study import datasets
+from zoolab_study.statistics import wilson
 
 PAGES = sorted(teaching.PAGES.glob("*.md"))
 COURSE = {lesson.number: lesson for lesson in teaching.lessons()}

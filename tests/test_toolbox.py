@@ -25,14 +25,14 @@ from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Decision, Limits
 from zoolab.runs import run
-from zoolab.toolbox import analytics, files
-from zoolab.toolbox.analytics import Analytics, analytics_tools
-from zoolab.toolbox.devops import DevOps, devops_tools
-from zoolab.toolbox.files import file_tools
-from zoolab.toolbox.security import Security, security_tools
 from zoolab.toolbox.starter import clock_tools
-from zoolab.toolbox.support import Support, support_tools
-from zoolab.toolbox.tasks import TaskList, task_tools
+from zoolab_course.worlds import analytics, files
+from zoolab_course.worlds.analytics import Analytics, analytics_tools
+from zoolab_course.worlds.devops import DevOps, devops_tools
+from zoolab_course.worlds.files import file_tools
+from zoolab_course.worlds.security import Security, security_tools
+from zoolab_course.worlds.support import Support, support_tools
+from zoolab_course.worlds.tasks import TaskList, task_tools
 
 NOON = "2030-01-02T12:00:00+00:00"
 

@@ -18,9 +18,9 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, ToolCall, Verdict
 from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
-from zoolab.study.journal import line_of
 from zoolab.tools import Tool
 from zoolab.trace.events import MAX_LINE
+from zoolab_study.journal import line_of
 
 ANY = [
     ("add", {"a": 1, "b": 2}),

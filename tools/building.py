@@ -11,7 +11,7 @@ from typing import Any
 from tools.masters import for_student, rewritten
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
-from zoolab.grading.labs import folder_of, lab_names
+from zoolab_grader.labs import folder_of, lab_names
 
 #: nbgrader's settings, which a teacher changes: they are never written over.
 NBGRADER_CONFIG = "nbgrader_config.py"

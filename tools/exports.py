@@ -14,7 +14,7 @@ from tools.building import NBGRADER_CONFIG, Cell, cells_of, new_cell, notebook_o
 from tools.masters import BEGIN, END, Marked, rewritten
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
-from zoolab.grading import Case, Lab, lab_names, load_lab
+from zoolab_grader import Case, Lab, lab_names, load_lab
 
 Files = dict[str, str]
 
@@ -160,4 +160,4 @@ def left_out(lab: Lab) -> str:
 def _test_of(lab: Lab, case: Case, names: str) -> str:
     """The code that plays a public case against the namespace that the expression `names` gives."""
     played = f'assert passes("{lab.name}", "{case.name}", {names})'
-    return f"from zoolab.grading.checking import passes\n\n{played}"
+    return f"from zoolab_grader.checking import passes\n\n{played}"

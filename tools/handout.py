@@ -61,7 +61,7 @@ def hand_out(lab: str, out: Path) -> list[Path]:
     file is there already and differs.
     """
     from tools.building import built_files, write_new
-    from zoolab.grading.labs import folder_of
+    from zoolab_grader.labs import folder_of
 
     folder = folder_of(lab)
     notebook, page = folder / f"{folder.name}.ipynb", folder / "README.md"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tools.notebooks import sources
-from zoolab.show.markup import Html, clipped, folded, page, tag, visible
+from zoolab.text.markup import Html, clipped, folded, page, tag, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

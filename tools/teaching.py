@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tools.building import write_stale
 from tools.notebooks import sources
 from tools.slides import read
-from zoolab.grading import load_lab
+from zoolab_grader import load_lab
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

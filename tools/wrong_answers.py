@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading import grade_cells
-from zoolab.grading.isolation import shut_in
-from zoolab.grading.labs import folder_of, load_lab
-from zoolab.grading.submissions import read_cells
+from zoolab_grader import grade_cells
+from zoolab_grader.isolation import shut_in
+from zoolab_grader.labs import folder_of, load_lab
+from zoolab_grader.submissions import read_cells
 
 SOLUTION = "solution"
 STAYS = "stays"

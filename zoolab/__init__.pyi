@@ -1,16 +1,14 @@
 # The names of this package, for type checkers, and for `zoolab.lazy`, which imports them when they are used.
+# Those of another package come from the entry points of the group `zoolab.names`.
 
 from zoolab import apis as apis
-from zoolab import datasets as datasets
 from zoolab import errors as errors
-from zoolab import grading as grading
 from zoolab import jsontext as jsontext
 from zoolab import lint as lint
-from zoolab import mcp as mcp
 from zoolab import models as models
 from zoolab import plots as plots
+from zoolab import plugins as plugins
 from zoolab import policy as policy
-from zoolab import proxy as proxy
 from zoolab import records as records
 from zoolab import repair as repair
 from zoolab import retrieval as retrieval
@@ -18,18 +16,12 @@ from zoolab import schema as schema
 from zoolab import secrets as secrets
 from zoolab import show as show
 from zoolab import steps as steps
-from zoolab import study as study
 from zoolab import textcalls as textcalls
 from zoolab import tokens as tokens
 from zoolab import toolbox as toolbox
 from zoolab import tools as tools
 from zoolab import trace as trace
-from zoolab.course.predictions import predict as predict
-from zoolab.course.progress import progress as progress
-from zoolab.grading.checking import check as check
 from zoolab.loop import walk as walk
-from zoolab.models.faulty import Faulty as Faulty
-from zoolab.models.local import LocalModel as LocalModel
 from zoolab.models.openai import OpenAIModel as OpenAIModel
 from zoolab.models.replay import Replay as Replay
 from zoolab.models.replay import model_for as model_for
@@ -37,7 +29,6 @@ from zoolab.models.scripted import Scripted as Scripted
 from zoolab.policy import Permissions as Permissions
 from zoolab.policy import Policy as Policy
 from zoolab.policy import ask_user as ask_user
-from zoolab.proxy.watch import watch as watch
 from zoolab.records import Decision as Decision
 from zoolab.records import Limits as Limits
 from zoolab.records import Outcome as Outcome
@@ -57,12 +48,17 @@ from zoolab.runs.nested import with_tools as with_tools
 from zoolab.steps.define import tool as tool
 from zoolab.steps.tool_call import read_calls as read_calls
 from zoolab.steps.validate import check_call as check_call
-from zoolab.study import experiment as experiment
 from zoolab.tokens import Price as Price
 from zoolab.tools import Context as Context
 from zoolab.tools import Tool as Tool
 from zoolab.tools import ToolRegistry as ToolRegistry
+from zoolab_connect.faulty import Faulty as Faulty
+from zoolab_connect.proxy.watch import watch as watch
+from zoolab_course.local import LocalModel as LocalModel
+from zoolab_course.magic import load_ipython_extension as load_ipython_extension
+from zoolab_course.predictions import predict as predict
+from zoolab_course.progress import progress as progress
+from zoolab_grader.checking import check as check
+from zoolab_study.runner import experiment as experiment
 
 __version__: str
-
-def load_ipython_extension(shell: object) -> None: ...

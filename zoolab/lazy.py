@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def lazily(package: str) -> tuple[Callable[[str], "Any"], Callable[[], list[str]], list[str]]:
-    """The `__getattr__`, `__dir__` and `__all__` of a package, which offers its modules and further names.
+def lazily(
+    package: str, ask: "Callable[[str, str], Any] | None" = None
+) -> tuple[Callable[[str], "Any"], Callable[[], list[str]], list[str]]:
+    """Return the `__getattr__`, `__dir__` and `__all__` of a package that offers its modules and more.
 
     Those stand in `__init__.pyi`, if it is there, in lines such as `from package.module import name as name`.
+    A name from another package (`from other_package import name as name`) is not imported from there: `ask`
+    gets the name and that package, or an unknown name and "", and returns the value or raises AttributeError.
 
     >>> get, names, offered = lazily("zoolab.models")
     >>> get("replay").__name__, get("Replay").__module__, "Replay" in offered
@@ -23,16 +27,24 @@ def lazily(package: str) -> tuple[Callable[[str], "Any"], Callable[[], list[str]
     """
     home_of = _names_in(f"{sys.modules[package].__file__}i")
     home_of = {name: home for name, home in home_of.items() if home != package}
+    top = package.partition(".")[0]
 
     def get(name: str) -> "Any":
         from importlib.util import find_spec
 
-        if name in home_of:
-            value = getattr(import_module(home_of[name]), name)
-        elif name.startswith("_") or not name.isidentifier() or find_spec(f"{package}.{name}") is None:
+        home = home_of.get(name, "")
+        if home.partition(".")[0] == top:
+            value = getattr(import_module(home), name)
+        elif home and ask is not None:
+            value = ask(name, home.partition(".")[0])
+        elif name.startswith("_") or not name.isidentifier():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        else:
+        elif find_spec(f"{package}.{name}") is not None:
             value = import_module(f"{package}.{name}")
+        elif ask is not None:
+            value = ask(name, "")
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         setattr(sys.modules[package], name, value)
         return value
 
@@ -48,7 +60,7 @@ def lazily(package: str) -> tuple[Callable[[str], "Any"], Callable[[], list[str]
 
 
 def _names_in(stub: str) -> dict[str, str]:
-    """The module of each name in a stub; nothing if there is no such file."""
+    """Return the module of each name in a stub; nothing if there is no such file."""
     try:
         # Not with pathlib: `python -m zoolab` comes here before it can leave out the folder it is started in.
         with open(stub, encoding="utf-8") as file:  # noqa: PTH123

@@ -9,8 +9,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Lab, Student, Wrong, case
 from zoolab.jsontext import NotStrictJSON, canonical, parse_json
+from zoolab_grader import Callback, Lab, Student, Wrong, case
 
 LAB = Lab("l1", "The loop", functions=("run_loop",))
 

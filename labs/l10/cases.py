@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 from zoolab.errors import ZoolabError
-from zoolab.grading import Callback, Lab, Student, Wrong, case
 from zoolab.models.recording import Recording
 from zoolab.toolbox.catalog import tools_named
+from zoolab_grader import Callback, Lab, Student, Wrong, case
 
 LAB = Lab("l10", "Approve and resume", functions=("resume",))
 

@@ -8,9 +8,9 @@ from random import Random
 from typing import Any
 
 from zoolab.errors import ZoolabError
-from zoolab.grading import Callback, Lab, Student, Wrong, case
 from zoolab.schema.checker import SchemaChecker
-from zoolab.toolbox.devops import DevOps, devops_tools
+from zoolab_course.worlds.devops import DevOps, devops_tools
+from zoolab_grader import Callback, Lab, Student, Wrong, case
 
 LAB = Lab("l11", "Capstone: an assistant", functions=("TOOLS", "assistant"))
 

@@ -197,7 +197,7 @@ LIVE = False
 
 if LIVE:
     from zoolab import LocalModel, Request
-    from zoolab.toolbox.devops import devops_tools
+    from zoolab_course.worlds.devops import devops_tools
 
     answers, company = LocalModel(), devops_tools()
     trace = assistant(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Lab, Student, Wrong, case
 from zoolab.jsontext import canonical
+from zoolab_grader import Callback, Lab, Student, Wrong, case
 
 LAB = Lab("l2", "History", functions=("condense",))
 

@@ -14,9 +14,9 @@ from random import Random
 from typing import Any
 
 from zoolab.errors import ZoolabError
-from zoolab.grading import Lab, Student, Wrong, case
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
+from zoolab_grader import Lab, Student, Wrong, case
 
 LAB = Lab(
     "l3",

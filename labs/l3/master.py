@@ -225,7 +225,7 @@ LIVE = None
 
 if LIVE == "local" and written:
     from zoolab import walk
-    from zoolab.models import LocalModel
+    from zoolab_course.local import LocalModel
 
     model, made = LocalModel(), [tool["function"] for tool in written]
     tools = [Tool.from_schema(f["name"], f["description"], f["parameters"], lambda **_: "done") for f in made]

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from random import Random
 
-from zoolab.grading import Lab, Student, Wrong, case
 from zoolab.retrieval import BM25
+from zoolab_grader import Lab, Student, Wrong, case
 
 LAB = Lab("l4", "Select a tool", functions=("measure", "DESCRIPTIONS"), uses=("pandas",))
 

@@ -237,7 +237,7 @@ LIVE = None
 
 if LIVE == "local" and BM25:
     from zoolab import Tool, walk
-    from zoolab.models import LocalModel
+    from zoolab_course.local import LocalModel
 
     model, nothing = LocalModel(), {"type": "object", "properties": {}, "additionalProperties": False}
     for descriptions in (POOR, DESCRIPTIONS):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from zoolab.grading import Lab, Student, Wrong, case
+from zoolab_grader import Lab, Student, Wrong, case
 
 LAB = Lab("l5", "Validate a call", functions=("validate",), uses=("jsonschema",))
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Lab, Student, Wrong, case
+from zoolab_grader import Callback, Lab, Student, Wrong, case
 
 LAB = Lab("l6", "Repair", functions=("repair", "run_tool"))
 

@@ -226,7 +226,8 @@ print(run_tool('```json\n{"city": "Oslo", "days": 3}\n```', schema, book, script
 LIVE = ""
 
 if LIVE:
-    from zoolab.models import LocalModel, OpenAIModel
+    from zoolab_course.local import LocalModel
+    from zoolab.models import OpenAIModel
     from zoolab.records import Request
 
     live = LocalModel() if LIVE == "local" else OpenAIModel()

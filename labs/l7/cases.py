@@ -11,9 +11,9 @@ from typing import Any
 
 from zoolab import Limits, Scripted, Tool, run
 from zoolab.errors import ToolTimeout, ZoolabError
-from zoolab.grading import Frame, Lab, Student, Wrong, case
 from zoolab.records import Reply
 from zoolab.trace.events import events_of
+from zoolab_grader import Frame, Lab, Student, Wrong, case
 
 LAB = Lab("l7", "Forensics", functions=("find_errors", "per_tool"), uses=("pandas",))
 

@@ -4,8 +4,8 @@ from math import comb, fsum
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Lab, Student, Wrong, case
-from zoolab.study.statistics import mcnemar
+from zoolab_grader import Callback, Lab, Student, Wrong, case
+from zoolab_study.statistics import mcnemar
 
 LAB = Lab("l8", "Evaluate an agent", functions=("pass_hat", "compare", "evaluate"), uses=("pandas",))
 

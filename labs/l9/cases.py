@@ -8,8 +8,8 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Lab, Student, Wrong, case
 from zoolab.jsontext import canonical
+from zoolab_grader import Callback, Lab, Student, Wrong, case
 
 LAB = Lab("l9", "Test the tester", functions=("faults_of",), seconds=10.0)
 

@@ -22,7 +22,7 @@ from statistics import median
 from loop import Counting, add, bare_loop, recorded_walk
 
 from zoolab import Limits, ToolRegistry
-from zoolab.study import Case, experiment
+from zoolab_study import Case, experiment
 
 #: Calls of each run.
 CALLS = (3, 10)

@@ -15,8 +15,8 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from zoolab.grading import Lab, Student, Wrong, case, grade_cells
-from zoolab.grading.isolation import Isolation, shut_in
+from zoolab_grader import Lab, Student, Wrong, case, grade_cells
+from zoolab_grader.isolation import Isolation, shut_in
 
 ROUNDS = 25
 IN_A_ROW = 40

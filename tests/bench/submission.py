@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from grading import ARGUMENT, CODE, a_lab
 from pairs import Effort, Row, clock_seconds, compare
 
-from zoolab.grading import grade_cells
-from zoolab.grading.isolation import Isolation, shut_in
+from zoolab_grader import grade_cells
+from zoolab_grader.isolation import Isolation, shut_in
 
 PROGRAM = f"names = {{}}\nexec({CODE!r}, names)\nassert names['total']({ARGUMENT!r}) == 30"
 

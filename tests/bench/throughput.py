@@ -13,7 +13,7 @@ from loop import Counting, add
 from pairs import Effort, Row, compare
 
 from zoolab import Limits, ToolRegistry
-from zoolab.study import Case, experiment
+from zoolab_study import Case, experiment
 
 RUNS, CALLS = 1_000, 3
 

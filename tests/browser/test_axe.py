@@ -7,9 +7,9 @@ from looking import AXE, shots, watched_page
 from test_grading_report import FAILED, PASSED, kept, lab_of
 
 from zoolab import Scripted, experiment, run, tool
-from zoolab.grading.gradebook import ClassGrades, Store, Terms
-from zoolab.grading.report import write_report
-from zoolab.study import Case
+from zoolab_grader.gradebook import ClassGrades, Store, Terms
+from zoolab_grader.report import write_report
+from zoolab_study import Case
 
 pytestmark = pytest.mark.browser
 

@@ -8,9 +8,9 @@ import pytest
 from looking import shots, watched_page
 from playwright.sync_api import Browser, Page
 
-from zoolab.grading.gradebook import ClassGrades, Row, Store, Terms
-from zoolab.grading.labs import Case, Lab
-from zoolab.grading.report import class_page
+from zoolab_grader.gradebook import ClassGrades, Row, Store, Terms
+from zoolab_grader.labs import Case, Lab
+from zoolab_grader.report import class_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -6,10 +6,10 @@ import os
 import sys
 
 from zoolab import ToolRegistry, tool
-from zoolab.toolbox.analytics import analytics_tools
-from zoolab.toolbox.devops import devops_tools
-from zoolab.toolbox.security import security_tools
-from zoolab.toolbox.support import support_tools
+from zoolab_course.worlds.analytics import analytics_tools
+from zoolab_course.worlds.devops import devops_tools
+from zoolab_course.worlds.security import security_tools
+from zoolab_course.worlds.support import support_tools
 
 print("imported")
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from tools.datasets.building import BUILDERS, broken_made_again, cases_made_again
 from tools.datasets.checking import checks
 from tools.datasets.reports import reports_made_again
-from zoolab.commands.record import record
-from zoolab.datasets.loading import read_rows, rows_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import visible
-from zoolab.models.local import LocalModel
 from zoolab.models.recording import Recording, shipped
+from zoolab_course.commands.record import record
+from zoolab_course.local import LocalModel
+from zoolab_study.datasets.loading import read_rows, rows_of
 
 #: What is made out of other files, or out of code.
 _MADE = {

@@ -15,14 +15,14 @@ from tools.datasets.questions import SEED, outputs_plan
 from tools.datasets.reports import reports_made_again
 from tools.datasets.traces import all_runs, damage, save_runs
 from tools.datasets.trials import trial_row, trials
-from zoolab.datasets.loading import DOMAINS, DataSet, lookup, read_rows, rows_of, selection_tools
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
 from zoolab.jsontext import encode, encode_line, excerpt
-from zoolab.models.faulty.replies import ARGUMENTS, break_arguments
 from zoolab.steps.validate import check_arguments
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
+from zoolab_connect.faulty.replies import ARGUMENTS, break_arguments
+from zoolab_study.datasets.loading import DOMAINS, DataSet, lookup, read_rows, rows_of, selection_tools
 
 Row = dict[str, Any]
 Tell = Callable[[str], None]
@@ -133,7 +133,7 @@ def _seeded(name: str, case: Mapping[str, Any], tools: ToolRegistry, chance: flo
             "prompt": case["prompt"],
             "made": "seeded",
             "model": "none",
-            "who": "zoolab.models.Faulty",
+            "who": "zoolab_connect.faulty.Faulty",
             "date": "",
             "settings": {"seed": SEED},
             "protocol": "native",

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from tools.datasets.asking import Askers, offered
 from tools.datasets.outputs import question_of, raw_of
-from zoolab.datasets.loading import rows_of, selection_tools
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, excerpt
-from zoolab.models.local import LocalModel
 from zoolab.models.recording import Recording, shipped
 from zoolab.records import Request
+from zoolab_course.local import LocalModel
+from zoolab_study.datasets.loading import rows_of, selection_tools
 
 _Item = TypeVar("_Item")
 _AROUND = 24

@@ -12,11 +12,11 @@ from typing import Any
 
 from tools.datasets.asking import Askers, Question, offered, who_answers
 from tools.datasets.verdicts import codes_of, judge, leaves
-from zoolab.models.local import SEED
 from zoolab.records import Reply
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool, ToolRegistry
+from zoolab_course.local import SEED
 
 Row = dict[str, Any]
 

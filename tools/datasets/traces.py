@@ -1,7 +1,7 @@
 """Whole runs: as the local models held them, with faults injected, and with errors of the program's own.
 
 recorded   every word is a model's; a recording replayed, or a selection output that was gone on with
-seeded     the model's calls, with one fault of `zoolab.models.faulty.FAULTS` put in, and gone on with
+seeded     the model's calls, with one fault of `zoolab_connect.faulty.FAULTS` put in, and gone on with
 authored   by hand: the program around the model is wrong, or a reply has no end
 """
 
@@ -18,8 +18,6 @@ from tools.datasets.asking import GoneOn, RecordedOrLive, offered
 from tools.datasets.wrong_programs import RECORDED, UNFINISHED, WRONG
 from zoolab.errors import ZoolabError
 from zoolab.loop import walk
-from zoolab.models.faulty import FAULTS, Faulty
-from zoolab.models.local import LocalModel
 from zoolab.models.recording import shipped
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
@@ -29,6 +27,8 @@ from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 from zoolab.trace.frame import faults_by_step
+from zoolab_connect.faulty import FAULTS, Faulty
+from zoolab_course.local import LocalModel
 
 RECORDINGS = ("starter", "domains")
 #: So many selection outputs of each kind are gone on with.

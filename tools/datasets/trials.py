@@ -15,11 +15,11 @@ from typing import Any
 from tools.datasets.asking import EXAMPLES, Askers, who_answers
 from tools.datasets.outputs import raw_of
 from tools.datasets.verdicts import codes_of, judge
-from zoolab.models.local import SEED
 from zoolab.records import Reply, Request
 from zoolab.steps.request import opening_messages
 from zoolab.steps.tool_call import read_calls
 from zoolab.tools import ToolRegistry
+from zoolab_course.local import SEED
 
 #: How many requests of each kind are tried, a model.
 REPAIRS, FORCED, DROPPED = 8, 8, 3

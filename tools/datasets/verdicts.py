@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from zoolab.datasets.berkeley import same_arguments
 from zoolab.records import ToolCall
 from zoolab.steps.validate import check_call
 from zoolab.tools import ToolRegistry
+from zoolab_study.datasets.berkeley import same_arguments
 
 #: From the best to the worst; the first three are only said where a tool was meant.
 VERDICTS = (

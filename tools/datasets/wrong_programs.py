@@ -10,14 +10,14 @@ from typing import Any
 from tools.datasets.asking import RecordedOrLive
 from zoolab.errors import ExecutionFailed, ToolIOError
 from zoolab.loop import walk
-from zoolab.models.faulty import Faulty
-from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Limits, Reply, Request, Step
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool
+from zoolab_connect.faulty import Faulty
+from zoolab_course.local import LocalModel
 
 _ADD = "What is 42 + 58?"
 _OFFERED = ("add", "get_weather", "check_status")

@@ -19,9 +19,9 @@ from pathlib import Path
 from tools.differential.comparing import Inputs
 from tools.mutation.mutants import mutants_of_cells
 from tools.wrong_answers import right_answers, wrong_answers
-from zoolab.grading import Lab, grade_cells, load_lab
-from zoolab.grading.isolation import Isolation, shut_in
-from zoolab.grading.submissions import read_cells
+from zoolab_grader import Lab, grade_cells, load_lab
+from zoolab_grader.isolation import Isolation, shut_in
+from zoolab_grader.submissions import read_cells
 
 SEEDS = ("1", "2")
 

@@ -8,11 +8,11 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
-from zoolab.grading import Lab, Student, Wrong, grade_cells
-from zoolab.grading.channel import WHOLE
-from zoolab.grading.isolation import Isolation
-from zoolab.grading.labs import Case
 from zoolab.jsontext import canonical
+from zoolab_grader import Lab, Student, Wrong, grade_cells
+from zoolab_grader.channel import WHOLE
+from zoolab_grader.isolation import Isolation
+from zoolab_grader.labs import Case
 
 FAILED = '"no value"'
 #: So many inputs are played to one process: what a process may send in its life is bounded, and its time too.

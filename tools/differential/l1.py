@@ -11,8 +11,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Student, Wrong
 from zoolab.jsontext import NotStrictJSON, canonical, parse_json
+from zoolab_grader import Callback, Student, Wrong
 
 TOOLS = ("ping", "usage", "delete")
 VALUES: tuple[Any, ...] = (

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from labs.l11.cases import Day
-from zoolab.grading import Callback, Student
-from zoolab.grading.channel import WHOLE
+from zoolab_grader import Callback, Student
+from zoolab_grader.channel import WHOLE
 
 LETTERS = "SsvLDFGPIEeRTCVWQkcwKUJAMNBZXYHOnxyzluabqdftom"
 #: What is often called, and again.

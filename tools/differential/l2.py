@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Student
 from zoolab.jsontext import canonical
+from zoolab_grader import Callback, Student
 
 CONTENTS = ("", None, "no", "a longer text than the others", [{"type": "text", "text": "a part"}])
 #: How a reply without calls may say so.

@@ -11,9 +11,9 @@ from random import Random
 from typing import Any
 
 from zoolab.errors import ZoolabError
-from zoolab.grading import Student, Wrong
 from zoolab.jsontext import canonical
 from zoolab.schema.checker import SchemaChecker
+from zoolab_grader import Student, Wrong
 
 ODD: tuple[Any, ...] = (
     *(None, True, False, 0, 1, 0.5, -1, -0.001, 2.5, 200, 201, 10**6, "x", "20", "true", "a\nb", "x" * 9000),

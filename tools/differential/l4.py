@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from zoolab.grading import Student, Wrong
+from zoolab_grader import Student, Wrong
 
 NAMES = ("find_order", "track_parcel", "None", "FIND_ORDER", "find_order ", None, None)
 

@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from zoolab.grading import Student, Wrong
+from zoolab_grader import Student, Wrong
 
 NAMES = ("a", "b", "c", "type", "items", "required", "properties", "~", "a/b", "~1", "0", "", "_a", "é %")
 ODD: tuple[Any, ...] = (

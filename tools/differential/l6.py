@@ -13,7 +13,7 @@ import unicodedata
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Student, Wrong
+from zoolab_grader import Callback, Student, Wrong
 
 NAMES = ("city", "days", "note", "unit", "urgent", "price", "homeTown", "label")
 TEXTS = (

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 from labs.l7.cases import COLUMNS, KINDS, OTHER_CODES, Plan, frame_of, trace_of
-from zoolab.grading import Student
 from zoolab.jsontext import canonical
+from zoolab_grader import Student
 
 TOOLS = ("read_file", "send_mail", "find_user", "flyHome", "Read_file", "fly Home ")
 LAST = ("cut", "fine")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from zoolab.grading import Callback, Student, Wrong
+from zoolab_grader import Callback, Student, Wrong
 
 
 def draw(chance: Random) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from labs.l9 import cases
 from labs.l9.cases import IDLE, RIGHT, WAYS, WORDS, Bench, Loop
-from zoolab.grading import Callback, Student
+from zoolab_grader import Callback, Student
 
 BROKEN = {
     name: loop

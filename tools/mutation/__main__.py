@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from tools.mutation.mutants import mutants_of_cells
 from tools.wrong_answers import right_answers
 from zoolab.files import course_folder
-from zoolab.grading import grade_cells
-from zoolab.grading.isolation import shut_in
-from zoolab.grading.labs import load_lab
-from zoolab.grading.submissions import read_cells
+from zoolab_grader import grade_cells
+from zoolab_grader.isolation import shut_in
+from zoolab_grader.labs import load_lab
+from zoolab_grader.submissions import read_cells
 
 
 def main(arguments: Sequence[str]) -> int:

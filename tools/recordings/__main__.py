@@ -21,9 +21,9 @@ from pathlib import Path
 from tools.recordings.holding import hold_all, left_of, prune
 from tools.recordings.planning import PLAN, RecordingPlan, plan
 from zoolab.errors import ZoolabError
-from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Model
+from zoolab_course.local import LocalModel
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from tools.recordings.planning import Conversation, FirstByHand, RecordingPlan
 from zoolab import Policy, Replay, Trace
-from zoolab.commands.record import came_of, hold
 from zoolab.errors import ReplayMiss
 from zoolab.files import write_whole
 from zoolab.models.recording import RequestKeys
 from zoolab.records import Limits, Model, Reply, Request
+from zoolab_course.commands.record import came_of, hold
 
 
 def hold_all(plan: RecordingPlan, model: Model, path: Path, say: Callable[[str], None]) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from tools.repair import asking
 from tools.repair.damage import Damaged
-from zoolab.datasets.loading import read_rows, rows_of, selection_tools
 from zoolab.errors import ERROR_CODES, ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.models.recording import shipped
 from zoolab.models.scripted import Scripted
@@ -20,6 +19,7 @@ from zoolab.records import Model, Reply, Request
 from zoolab.repair import LLMRepair
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool, ToolRegistry
+from zoolab_study.datasets.loading import read_rows, rows_of, selection_tools
 
 __all__ = ["Conversation", "FirstByHand", "RecordingPlan", "plan"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tools.repair.damage import KINDS, Damaged, recorded, seeded
 from zoolab import Replay
-from zoolab.datasets.loading import rows_of
+from zoolab_study.datasets.loading import rows_of
 
 ANSWERS = Path(__file__).parents[1] / "recordings" / "qwen" / "repairs.jsonl.gz"
 _LOST, _OTHER, _DATA = 32, 1, 24

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zoolab.datasets.loading import rows_of
+from zoolab_study.datasets.loading import rows_of
 
 LOST, OTHERS = 600, 20
 #: What a careless model takes the one for: the other.

@@ -25,12 +25,12 @@ from typing import Any, get_args
 
 from tools.repair.asking import answers, asked
 from tools.repair.damage import TRANSLATED, Damaged, recorded, seeded
-from zoolab.datasets.berkeley import same_arguments
 from zoolab.jsontext import encode
 from zoolab.models.scripted import Scripted
 from zoolab.repair import LLMRepair, RuleRepair
 from zoolab.repair.guards import Guard
 from zoolab.schema.checker import SchemaChecker
+from zoolab_study.datasets.berkeley import same_arguments
 
 GUARDS: tuple[Guard, ...] = (*get_args(get_args(Guard)[0]), None)
 OUTCOMES = ("right", "wrong", "refused")

@@ -33,6 +33,7 @@ from tools.site.plan import PATHS, PLAN
 from tools.site.staging import PROJECT, with_links_of_the_site
 from zoolab import plots
 from zoolab.errors import InvalidInput
+from zoolab_study import plots as study_plots
 
 HERE = Path(__file__).resolve().parent
 #: What decides whether a requirement holds for Pyodide.
@@ -50,7 +51,7 @@ LOCK = "pyodide-lock.json"
 #: Libraries that are not in the site, and the names in a cell that need them.
 NEEDS = {
     "pandas": {"pd", "pandas", "to_frame"},
-    "matplotlib": {"plt", "matplotlib", *plots.__all__},
+    "matplotlib": {"plt", "matplotlib", *plots.__all__, *study_plots.__all__},
 }
 LEFT_OUT = "# This site was built without {libraries}, so this cell does not run here."
 LOADS = "import {libraries}  # in the browser, a library is loaded when a cell imports it"
@@ -218,7 +219,7 @@ def _imports_of_zoolab(source: str) -> list[str]:
     imports = [each for each in ast.parse(source).body if isinstance(each, ast.ImportFrom)]
     lost = set[str]().union(*NEEDS.values())
     fine = [each for each in imports if lost.isdisjoint(alias.name for alias in each.names)]
-    return [ast.unparse(each) for each in fine if str(each.module).partition(".")[0] == "zoolab"]
+    return [ast.unparse(each) for each in fine if re.match(r"zoolab(_\w+)?(\.|$)", str(each.module))]
 
 
 def _names(source: str) -> tuple[set[str], set[str]]:

@@ -1,12 +1,10 @@
 """What zoolab knows of each API, one file each; nothing is sent here.
 
 chat.py       Chat Completions, in whose form zoolab's own records are written
-responses.py  OpenAI's Responses
-anthropic.py  Messages
-gemini.py     generateContent
-ollama.py     /api/chat
 
-Each is an `Api` (interface.py): the form of its requests, replies, streams and tools, where it is, its words.
+Others are registered in the group `zoolab.apis` (see `zoolab.plugins`); those of `zoolab_connect` are. Each
+is an `Api` (interface.py): the form of its requests, replies, streams and tools, where it is, its words.
+
 What they share: messages.py reads messages in Chat Completions' form. plain.py makes them plain, with a named
 warning for each part that an API cannot say (warnings.toml). reading.py reads what others wrote. events.py
 reads and writes streams. conversation.py has the rules that endpoints hold a conversation to.
@@ -14,18 +12,16 @@ reads and writes streams. conversation.py has the rules that endpoints hold a co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from zoolab.apis.anthropic import Anthropic
+from zoolab import plugins
 from zoolab.apis.chat import ChatCompletions
-from zoolab.apis.gemini import Gemini
 from zoolab.apis.interface import Api, check
-from zoolab.apis.ollama import Ollama
 from zoolab.apis.plain import WireWarning
-from zoolab.apis.responses import Responses
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records.exchange import Request
@@ -41,10 +37,10 @@ def registered(*kinds: type[Api]) -> Mapping[str, Api]:
     Raises:
         InvalidInput: One lacks something, as `check` says, or two have the same name.
 
-    >>> class Mine(Ollama):
+    >>> class Mine(ChatCompletions):
     ...     name, label, address = "mine", "My own API", "https://mine.invalid"
-    >>> [*registered(Ollama, Mine)]
-    ['ollama', 'mine']
+    >>> [*registered(ChatCompletions, Mine)]
+    ['openai', 'mine']
     """
     found: dict[str, Api] = {}
     for kind in kinds:
@@ -57,8 +53,39 @@ def registered(*kinds: type[Api]) -> Mapping[str, Api]:
     return MappingProxyType(found)
 
 
+#: What is registered, and has all that an API needs.
+_GROUP = replace(plugins.APIS, lacks=lambda kind: plugins.APIS.lacks(kind) or check(kind))
+
+
+class _Registered(Mapping[str, Api]):
+    """Chat Completions, and the APIs that are registered; each is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> Api:
+        found = _registered(name) if isinstance(name, str) else None
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield ChatCompletions.name
+        yield from (kind.name for _, kind in sorted(_GROUP.everything(), key=_place))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _place(named: tuple[str, type[Api]]) -> tuple[int, str]:
+    return named[1].place, named[0]
+
+
+@cache
+def _registered(name: str) -> Api | None:
+    kind = ChatCompletions if name == ChatCompletions.name else _GROUP.find(name)
+    return None if kind is None else registered(kind)[name]
+
+
 #: The APIs, by their names.
-APIS = registered(ChatCompletions, Responses, Anthropic, Gemini, Ollama)
+APIS: Mapping[str, Api] = _Registered()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class Api(ABC):
     #: The name in `APIS`, and what the views call the API.
     name: ClassVar[str]
     label: ClassVar[str]
+    #: Where it stands among the others in views: the lowest number is first.
+    place: ClassVar[int] = 100
 
     #: Where the API is, and the environment variable with another address.
     address: ClassVar[str]

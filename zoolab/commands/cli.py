@@ -1,4 +1,4 @@
-"""The command line: `zoolab COMMAND`. `commands.toml` lists the commands with their options.
+"""The command line: `zoolab COMMAND`. There are the core's commands, and those that are registered.
 
 Exit codes: 0 done, 1 done and something fell short, 2 could not run.
 """
@@ -9,20 +9,17 @@ import argparse
 import io
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from zoolab import __version__
+from zoolab import __version__, plugins
+from zoolab.commands.table import CORE, commands_in
 from zoolab.errors import InvalidInput, LoopError, ZoolabError
-from zoolab.files import read_table
 from zoolab.jsontext import visible
+from zoolab.plugins import Command, PluginWarning
 
-_TABLE = read_table("zoolab.commands", "commands.toml")
-_SHARED = _TABLE.pop("shared")
-#: Each command, as `commands.toml` has it.
-COMMANDS: Mapping[str, Any] = _TABLE
 _TYPES: dict[str, Callable[[str], object]] = {
     "int": int,
     "number": float,
@@ -49,14 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever is wrong is one line on standard error."""
     try:
-        words, command = _divided(arguments)
-        options, more = parser().parse_known_args(words)
-        if more and options.name not in ("lab", "course"):  # their further options are JupyterLab's
+        commands = commands_for(arguments[0] if arguments else "")
+        words, command = _divided(arguments, commands)
+        options, more = parser(commands).parse_known_args(words)
+        if more and not commands[options.name].told.get("passes_on"):
             raise InvalidInput(f"unknown: {' '.join(more)}", advice=f"see zoolab {options.name} --help")
         options.more, options.command = more, command
-        module, _, function = COMMANDS[options.name]["run"].partition(".")
-        code: int = getattr(import_module(f"zoolab.commands.{module}"), function)(options)
-        return code
+        return commands[options.name].run(options)
     except LoopError as error:
         return _fail(str(error), 1)
     except ZoolabError as error:
@@ -69,34 +65,53 @@ def run(arguments: Sequence[str]) -> int:
         return _fail("; ".join(["interrupted", *getattr(error, "__notes__", ())]), 130)
 
 
-def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+def commands_for(name: str) -> dict[str, Command]:
+    """Return the command of that name; every command if there is none, as for `--help`.
+
+    What cannot be used is left out, and said on standard error.
+    """
+    own = commands_in(CORE)
+    found = own.get(name) or (plugins.COMMANDS.find(name) if name.isprintable() else None)
+    if found is not None:
+        return {name: found}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PluginWarning)
+        every = {**dict(plugins.COMMANDS.everything()), **own}
+    for each in caught:
+        _fail(str(each.message))
+    return {name: every[name] for name in sorted(every)}
+
+
+def _divided(arguments: Sequence[str], commands: Mapping[str, Command]) -> tuple[list[str], list[str]]:
     """The words for zoolab, and those behind `--` that start a program, if the command takes one.
 
-    >>> _divided(["endpoint", "chat", "--", "python", "agent.py", "--", "x"])
+    >>> taking = {"endpoint": Command("judges", lambda options: 0, {"takes_command": True})}
+    >>> _divided(["endpoint", "chat", "--", "python", "agent.py", "--", "x"], taking)
     (['endpoint', 'chat'], ['python', 'agent.py', '--', 'x'])
     """
     words = list(arguments)
-    if "--" not in words or not COMMANDS.get(words[0], {}).get("takes_command"):
+    told = commands[words[0]].told if words and words[0] in commands else {}
+    if "--" not in words or not told.get("takes_command"):
         return words, []
     place = words.index("--")
     return words[:place], words[place + 1 :]
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
+def parser(known: Mapping[str, Command]) -> argparse.ArgumentParser:
+    """Return the parser of a command line with these commands."""
     made = _Parser(prog="zoolab", description="Learn LLM tool calling by stepping through it.")
     made.add_argument("--version", action="version", version=f"zoolab {__version__}")
     commands = made.add_subparsers(dest="name", required=True, metavar="COMMAND")
-    for name, told in COMMANDS.items():
-        _add_options(commands.add_parser(name, help=told["does"], usage=told.get("usage")), told)
+    for name, command in known.items():
+        added = commands.add_parser(name, help=command.does, usage=command.told.get("usage"))
+        _add_options(added, command.told)
     return made
 
 
 def _add_options(parser: argparse.ArgumentParser, told: Mapping[str, Any]) -> None:
-    for options in (told.get("options", {}), *(_SHARED[group] for group in told.get("with", ()))):
-        for names, option in options.items():
-            kind = {"type": _TYPES[option["type"]]} if "type" in option else {}
-            parser.add_argument(*names.split(), **{**option, **kind})
+    for names, option in told.get("options", {}).items():
+        kind = {"type": _TYPES[option["type"]]} if "type" in option else {}
+        parser.add_argument(*names.split(), **{**option, **kind})
     if "actions" in told:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         for name, action in told["actions"].items():

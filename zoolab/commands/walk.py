@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from zoolab.commands.models import DEFAULT_RECORDING, DEFAULT_TOOLS, is_live, model_of
+from zoolab.commands.asking import DEFAULT_RECORDING, DEFAULT_TOOLS, is_live, model_of
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import encode, visible
 from zoolab.loop import walk

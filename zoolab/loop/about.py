@@ -69,6 +69,16 @@ class About:
         return bool(self._said("deterministic"))
 
     @property
+    def on_this_machine(self) -> bool:
+        """Whether the model runs here: to ask it takes time, and costs nothing else."""
+        return bool(self._said("on_this_machine"))
+
+    @property
+    def shared(self) -> bool:
+        """Whether several threads may ask the model at once."""
+        return bool(self._said("shared"))
+
+    @property
     def body(self) -> Callable[[Request], dict[str, Any]] | None:
         """Makes the body of a request as the model sends it."""
         said = self._said("body")

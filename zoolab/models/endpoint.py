@@ -71,6 +71,7 @@ class ApiModel(ABC):
     """
 
     made = "recorded"
+    shared = True
     #: What the model is asked in: one of `zoolab.apis.APIS`.
     api: ClassVar[Api]
     #: How a client of one's own is made, for errors.

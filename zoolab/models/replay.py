@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from zoolab.apis.chat import completion_of, error_body
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
 from zoolab.loop.about import about
-from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
-from zoolab.models.providers import PROVIDERS
 from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import offline_client
+from zoolab.plugins import MODELS
 from zoolab.records import Model, Reply, Request, without
 
 
@@ -35,6 +36,8 @@ class Replay:
         ReplayMiss: The request is not recorded, and there is no `live`; shows the nearest one.
         InvalidInput: There is no such recording, or `live` is not the model whose recording it is.
     """
+
+    shared = True
 
     def __init__(self, path: str | Path, live: Model | None = None, stream: bool = False) -> None:
         said: Header | None = None
@@ -127,8 +130,27 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
         return Replay(recording, live=model_for(live.removeprefix("record:")), stream=stream)
     if live == "endpoint":
         return OpenAIModel(stream=stream)
-    if isinstance(live, str) and live in PROVIDERS:
-        return PROVIDERS[live](stream=stream)
     if isinstance(live, str):
-        return LocalModel(None if live == "local" else live, stream=stream)
+        made: Model = _maker(live)(stream=stream)
+        return made
     raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')
+
+
+def _maker(name: str) -> Callable[..., Model]:
+    """What makes the model that is registered by this name, or else a model of this machine that has it."""
+    make: Callable[..., Model] | None = MODELS.find(name)
+    if make is not None:
+        return make
+    return partial(local_model(), name)
+
+
+def local_model() -> Callable[..., Model]:
+    """What makes models of this machine, by their names.
+
+    Raises:
+        InvalidInput: Nothing is installed that runs such models.
+    """
+    make: Callable[..., Model] | None = MODELS.find("local")
+    if make is None:
+        raise InvalidInput("nothing here runs models on this machine", advice="install zoolab again")
+    return make

@@ -4,25 +4,31 @@ StepTimelineDisplay     the six steps of a run, in their order or in seconds
 SequenceDisplay         who said what to whom
 MessageGrowthDisplay    how `messages[]` grows, and what is sent again and again
 RetryWaterfallDisplay   at which attempt calls become valid
-ErrorTaxonomyDisplay    which errors were recovered from, and which answers are silently wrong
 ToolConfusionDisplay    the tool that was expected against the tool that was called
-AblationDisplay         variants side by side, and whether their difference is decisive
-RecallDisplay           how often the right tool is among the k that are sent
-ReliabilityDisplay      how often all of k tries succeed (pass^k)
-CostDisplay             what a conversation costs as it grows
-FaultRecoveryDisplay    how often runs survive each injected fault
 
 They work as scikit-learn's displays do: a class method draws and returns the display, with `ax_` and
-`figure_`; nothing is shown until the notebook does.
-Each says in words what it shows (`alt`); `Picture` gives any figure such a text.
+`figure_`; nothing is shown until the notebook does. Each says in words what it shows (`alt`); `Picture` gives
+any figure such a text. What is registered in the group `zoolab.displays` is found here by its name, too.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from zoolab.plots.calls import RetryWaterfallDisplay, ToolConfusionDisplay
-from zoolab.plots.curves import CostDisplay, RecallDisplay, ReliabilityDisplay
 from zoolab.plots.display import Picture
-from zoolab.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
 from zoolab.plots.steps import MessageGrowthDisplay, SequenceDisplay, StepTimelineDisplay
 
-__all__ = ["AblationDisplay", "CostDisplay", "ErrorTaxonomyDisplay"]
-__all__ += ["FaultRecoveryDisplay", "MessageGrowthDisplay", "Picture", "RecallDisplay", "ReliabilityDisplay"]
-__all__ += ["RetryWaterfallDisplay", "SequenceDisplay", "StepTimelineDisplay", "ToolConfusionDisplay"]
+__all__ = ["MessageGrowthDisplay", "Picture", "RetryWaterfallDisplay", "SequenceDisplay"]
+__all__ += ["StepTimelineDisplay", "ToolConfusionDisplay"]
+
+
+def _registered(name: str) -> Any:
+    from zoolab.plugins import DISPLAYS
+
+    found = None if name.startswith("_") else DISPLAYS.find(name)
+    if found is None:
+        raise AttributeError(f"module 'zoolab.plots' has no attribute {name!r}")
+    return found
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    __getattr__ = _registered

@@ -11,7 +11,7 @@ from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREEN, GREY, INK, RED, SMALL
 from zoolab.plots.display import finish, percent, plain, write
 from zoolab.plots.frames import StepsDisplay, is_known, steps_in
-from zoolab.show.wording import count
+from zoolab.text.wording import count
 
 if TYPE_CHECKING:
     import pandas as pd

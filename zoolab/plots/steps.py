@@ -12,7 +12,8 @@ from zoolab.plots.display import Display, finish, name_rows, plain, write
 from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
 from zoolab.records import KINDS, Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.records.messages import Messages, text_of
-from zoolab.show.wording import as_text, count
+from zoolab.show.wording import as_text
+from zoolab.text.wording import count
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
 from zoolab.tools import ToolRegistry
 from zoolab.trace.frame import to_frame

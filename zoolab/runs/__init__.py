@@ -230,10 +230,15 @@ class Trace(TraceLog):
         Raises:
             InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
         """
-        from zoolab.show.otel import to_otel
+        from zoolab.plugins import DISPLAYS
         from zoolab.trace.events import without_secrets
 
-        return to_otel(self if secrets else without_secrets(self), provider, content=content)
+        found = DISPLAYS.find("to_otel")
+        if found is None:
+            raise InvalidInput("nothing here makes spans", advice="install zoolab again")
+        told = self if secrets else without_secrets(self)
+        spans: list[ReadableSpan] = found(told, provider, content=content)
+        return spans
 
     def to_markdown(self, *, secrets: bool = False) -> str:
         """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.

@@ -136,7 +136,8 @@ def check_against_metaschema(schema: Mapping[str, Any]) -> None:
         where = pointer_to(error.absolute_path) or "the schema"
         found = f"{where} is not JSON Schema: {excerpt(error.message, 200)}"
         capitals = isinstance(error.instance, str) and error.instance.lower() in TYPES
-        advice = "Gemini writes types in capitals; zoolab.apis.gemini.json_schema makes JSON Schema of that"
+        made_by = "zoolab_connect.apis.gemini.json_schema"
+        advice = f"Gemini writes types in capitals; {made_by} makes JSON Schema of that"
         expected = draft if "draft" in draft else f"draft {draft}"
         raise InvalidSchema(found, expected=expected, advice=advice if capitals else "")
     if all(keyword in encode(schema) for keyword in ('"unevaluatedProperties"', '"patternProperties"')):

@@ -3,13 +3,11 @@
 moment.py       a step, its turn and its call
 blocks.py       the telling of a step
 block_types.py  the kinds of blocks, and how much text they may hold
-wording.py      a step in one line; sizes, times, calls and schemas as text
+wording.py      a step in one line; values, calls and schemas as text
 text.py         the blocks in a terminal, and a run as Markdown
 page.py         the blocks as HTML, and the story page
-markup.py       HTML that cannot hold unescaped text
-wires.py        one turn in the formats of five APIs
+wires.py        one turn in the formats of all APIs
 inspector/      the widget, and the same as a page without a kernel
-otel.py         spans for OpenTelemetry
 """
 
 from __future__ import annotations

@@ -10,16 +10,9 @@ from typing import Any
 from zoolab.errors import Problem
 from zoolab.records import Fault, Message
 from zoolab.records.messages import calls_of
-from zoolab.show.markup import visible
-from zoolab.show.wording import (
-    as_text,
-    content_of,
-    count,
-    differences,
-    headline,
-    other_fields,
-    pretty,
-)
+from zoolab.show.wording import as_text, content_of, headline, other_fields, pretty
+from zoolab.text.markup import visible
+from zoolab.text.wording import count, differences
 from zoolab.trace.log import TraceLog
 
 Block = dict[str, Any]

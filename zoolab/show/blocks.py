@@ -20,16 +20,14 @@ from zoolab.show.wording import (
     WORDS,
     as_text,
     content_of,
-    count,
-    duration,
     headline,
     other_fields,
     pretty,
     python_call,
     python_form,
-    size,
     type_of,
 )
+from zoolab.text.wording import count, duration, size
 from zoolab.tokens import Tokens, tokens_in
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown

@@ -13,12 +13,13 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import one_line
 from zoolab.records import Decision, Record, Step
-from zoolab.show import markup
 from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
-from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, table, tag
 from zoolab.show.moment import Moment
-from zoolab.show.wording import WORDS, as_text, change_as_text, count, headline, listed, prompt_of, totals_of
+from zoolab.show.wording import WORDS, as_text, change_as_text, headline, prompt_of, totals_of
+from zoolab.text import markup
+from zoolab.text.markup import Html, block, clipped, code, facts, folded, join, note, table, tag
+from zoolab.text.wording import count, listed
 from zoolab.trace.events import without_secrets
 from zoolab.trace.log import TraceLog
 

@@ -14,7 +14,7 @@ from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import any_json
 from zoolab.secrets import scrub_json
-from zoolab.show.markup import Html, block, clipped, code, join, note, tag
+from zoolab.text.markup import Html, block, clipped, code, join, note, tag
 from zoolab.trace.log import TraceLog
 
 #: Characters of a body that are shown.

@@ -1,4 +1,4 @@
-"""A step in one line, a run in numbers; sizes, times, values, calls, schemas and changes as plain text.
+"""A step in one line, a run in numbers; values, calls, schemas and changes as plain text.
 
 Records may come from a stranger's file, so that nothing here takes a field's type for granted.
 """
@@ -6,18 +6,17 @@ Records may come from a stranger's file, so that nothing here takes a field's ty
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Mapping
 from itertools import groupby
 from keyword import iskeyword
 from typing import Any, cast
 
 from zoolab.files import read_table
-from zoolab.jsontext import excerpt, one_line
+from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.records.messages import text_of
 from zoolab.schema.checker import schema_words
+from zoolab.text.wording import count, duration
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
@@ -27,7 +26,6 @@ from zoolab.trace.summary import MessagesDiff, errors_of, tokens_used
 WORDS = read_table("zoolab.show", "words.toml")
 
 _MAX_PRETTY = 20_000
-_MAX_COMPARED = 500
 
 
 def headline(step: Step) -> str:
@@ -66,28 +64,6 @@ def headline(step: Step) -> str:
             cut = f", cut to {result.sent_bytes:,}" if result.truncated else ""
             again = f"; loop detected: {result.repeats} times the same" if result.loop_detected else ""
             return f"goes back to the model as {result.tool_call_id}: {told}{cut}{again}"
-
-
-def count(number: int, noun: str) -> str:
-    """A number of things."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def duration(milliseconds: float) -> str:
-    """How long something took."""
-    if not math.isfinite(milliseconds):
-        return "unknown"
-    if milliseconds < 1_000:
-        return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "under 1 ms"
-    if milliseconds < 60_000:
-        return f"{milliseconds / 1000:.1f} s"
-    minutes, seconds = divmod(milliseconds / 1000, 60)
-    return f"{minutes:,.0f} min {seconds:.0f} s"
-
-
-def size(number: int) -> str:
-    """How large something is; 1 kB is 1,000 bytes."""
-    return f"{number / 1000:,.0f} kB" if number >= 1000 else count(number, "byte")
 
 
 def as_text(value: Any) -> str:
@@ -160,40 +136,6 @@ def change_as_text(diff: MessagesDiff) -> str:
     if diff.removed or diff.added:
         return f"messages[]: {diff}"
     return f"messages[] unchanged ({count(diff.kept, 'message')})"
-
-
-def differences(before: str, after: str) -> list[tuple[str, str]]:
-    """Two texts as pieces: "del" is in the first alone, "ins" in the second alone, "" in both.
-
-    >>> differences('{a: 1}', '{"a": 1}')
-    [('', '{'), ('ins', '"'), ('', 'a'), ('ins', '"'), ('', ': 1}')]
-    """
-    head, tail = common_ends(before, after)
-    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    if max(len(old), len(new)) > _MAX_COMPARED:  # character by character it would take too long
-        middle = [("del", old), ("ins", new)]
-    else:
-        middle = []
-        for operation, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-            same = operation == "equal"
-            middle += [("", old[a:b])] if same else [("del", old[a:b]), ("ins", new[c:d])]
-    pieces = [("", before[:head]), *middle, ("", before[len(before) - tail :])]
-    return [(element, text) for element, text in pieces if text]
-
-
-def common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
-    """How many items two sequences have in common at their start, and of the rest at their end."""
-    least = min(len(one), len(other))
-    head = next((i for i in range(least) if one[i] != other[i]), least)
-    least -= head
-    return head, next((i for i in range(least) if one[-1 - i] != other[-1 - i]), least)
-
-
-def listed(items: list[str], most: int) -> str:
-    """Names one after the other, at most so many."""
-    more = len(items) - most
-    shown = [one_line(item, 80) for item in items[:most]]
-    return ", ".join(shown + ([f"and {more:,} more"] if more > 0 else []))
 
 
 def prompt_of(trace: TraceLog) -> str:

@@ -2,49 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.toolbox.analytics import analytics_tools
-from zoolab.toolbox.devops import devops_tools
-from zoolab.toolbox.security import security_tools
+from zoolab.plugins import TOOLBOXES
 from zoolab.toolbox.starter import TOOLS, clock_tools, starter_tools
-from zoolab.toolbox.support import support_tools
-from zoolab.toolbox.tasks import task_tools
-from zoolab.tools import ToolRegistry
+from zoolab.tools import Tool, ToolRegistry
 
-DOMAINS: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType(
-    {
-        "starter": starter_tools,
-        "devops": devops_tools,
-        "support": support_tools,
-        "analytics": analytics_tools,
-        "security": security_tools,
-        "tasks": task_tools,
-        "clock": clock_tools,
-    }
+#: The domains that the core has; others are registered in the group `zoolab.toolboxes`.
+OWN: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType(
+    {"starter": starter_tools, "clock": clock_tools}
 )
 
 
 def tools_named(*names: str) -> ToolRegistry:
-    """The tools of domains and single starter tools, in the order given; worlds are new at each call.
+    """Return the tools of domains and single starter tools, in the order given; worlds are new at each call.
 
-    Raises `InvalidInput` if a name is neither, or two of the tools share a name.
+    Raises:
+        InvalidInput: A name is neither, or two of the tools share a name.
     """
-    singles = {tool.name: tool for tool in TOOLS}
     registry = ToolRegistry()
     for name in names:
-        if name not in DOMAINS and name not in singles:
-            known = f"{', '.join(DOMAINS)}, or some of {', '.join(singles)}"
-            raise InvalidInput(f"no tools are named {name!r}", expected=known)
-        for tool in DOMAINS[name]() if name in DOMAINS else [singles[name]]:
+        for tool in _tools_of(name):
             registry.add(tool)
     return registry
 
 
+def _tools_of(name: str) -> Iterable[Tool]:
+    singles = {tool.name: tool for tool in TOOLS}
+    if name in singles:
+        return [singles[name]]
+    make: Callable[[], ToolRegistry] | None = OWN.get(name) or TOOLBOXES.find(name)
+    if make is None:
+        known = f"{', '.join([*OWN, *TOOLBOXES.entries()])}, or some of {', '.join(singles)}"
+        raise InvalidInput(f"no tools are named {name!r}", expected=known)
+    return make()
+
+
 def tools_defined(definitions: Iterable[Any]) -> ToolRegistry:
-    """The tools with these definitions, as a recorded request holds them; what is unknown is left out."""
-    every = [tool for tools_of in DOMAINS.values() for tool in tools_of()]
-    return ToolRegistry(tool for wanted in definitions for tool in every if tool.schema() == wanted)
+    """Return the tools with these definitions, as a recorded request holds them; others are left out."""
+    wanted, found = list(definitions), ToolRegistry()
+    for make in _makers():
+        missing = [each for each in wanted if each not in found.schemas()]
+        if not missing:
+            break
+        for tool in make():
+            if tool.schema() in missing:
+                found.add(tool)
+    return ToolRegistry(tool for each in wanted for tool in found if tool.schema() == each)
+
+
+def _makers() -> Iterator[Callable[[], ToolRegistry]]:
+    yield from OWN.values()
+    yield from (make for _, make in TOOLBOXES.everything())

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import deepcopy
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from zoolab.errors import InvalidInput, ResourceNotFound
 from zoolab.files import read_table
 from zoolab.steps.define import as_registry, tool
 from zoolab.tools import Tool, ToolRegistry
 
-#: What is in the worlds of all domains at the beginning.
-_WORLDS = read_table("zoolab.toolbox", "worlds.json")
-_WORLD = _WORLDS["starter"]
+_WORLD = read_table("zoolab.toolbox", "worlds.json")["starter"]
 _Value = TypeVar("_Value")
-
-
-def fresh(domain: str, part: str) -> Callable[[], Any]:
-    """What makes a part of a domain's world as it is at the beginning."""
-    return partial(deepcopy, _WORLDS[domain][part])
 
 
 def look_up(table: Mapping[str, _Value], key: str, what: str) -> _Value:

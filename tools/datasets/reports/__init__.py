@@ -9,7 +9,7 @@ row.py      a row of the data set
 from __future__ import annotations
 
 from tools.datasets.reports import chat, others
-from zoolab.datasets.loading import Row
+from zoolab_study.datasets.loading import Row
 
 
 def reports_made_again() -> list[Row]:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.show.wording import common_ends, count, duration, totals_of
+from zoolab.show.wording import totals_of
 from zoolab.steps.result import METADATA
+from zoolab.text.wording import common_ends, count, duration
 from zoolab.trace.log import TraceLog
 
 #: Past so many comparisons, steps are paired by their position.

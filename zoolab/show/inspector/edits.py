@@ -12,7 +12,7 @@ from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import Decision, Failure, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
 from zoolab.show.block_types import MAX_ROWS
-from zoolab.show.markup import visible
+from zoolab.text.markup import visible
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 

@@ -16,7 +16,6 @@ from typing import Any
 from zoolab.errors import ExecutionFailed, InvalidInput, LoopError, ReplayMiss, marked
 from zoolab.jsontext import canonical, excerpt, one_line
 from zoolab.loop.about import about
-from zoolab.models.local import LocalModel
 from zoolab.models.recording import RequestKeys, nearest_difference
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
@@ -149,8 +148,8 @@ def _costs(model: Any) -> str:
         return "asks the script again: costs nothing, and it may have ended"
     if as_recording(model) is not None:
         return "asks the recording again: costs nothing, and it may hold no such request"
-    if isinstance(model, LocalModel):
-        return f"asks {one_line(model.name, 80)} on this machine again: takes time"
+    if about(model).on_this_machine:
+        return f"asks {one_line(about(model).name, 80)} on this machine again: takes time"
     return f"asks {one_line(about(model).name, 80)} again: may cost money"
 
 

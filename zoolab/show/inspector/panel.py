@@ -17,8 +17,9 @@ from zoolab.show.blocks import GATES, blocks
 from zoolab.show.inspector.edits import fields_of
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of
 from zoolab.show.moment import Moment, kind_after
-from zoolab.show.wording import WORDS, as_text, common_ends, content_of, count, headline, pretty
+from zoolab.show.wording import WORDS, as_text, content_of, headline, pretty
 from zoolab.steps.result import METADATA, make_result
+from zoolab.text.wording import common_ends, count
 from zoolab.tokens import Tokens, tokens_in
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown

@@ -11,10 +11,10 @@ from zoolab.jsontext import encode, one_line
 from zoolab.show.block_types import sendable
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import notes_of, panel_of
-from zoolab.show.markup import digest_of, visible
 from zoolab.show.moment import Moment
 from zoolab.show.page import MAX_STEPS, render_fragment, shared_fragment
 from zoolab.show.wording import prompt_of
+from zoolab.text.markup import digest_of, visible
 from zoolab.trace.log import TraceLog
 
 #: Bytes of panels; the steps after that are named, and have no panel.

@@ -1,0 +1,22 @@
+"""What connects zoolab with other programs and APIs.
+
+apis/         Responses, Anthropic's Messages, Gemini's generateContent, Ollama's /api/chat: one file each
+providers.py  models behind these APIs
+faulty/       faults on purpose: in replies, in tools and at the endpoint
+proxy/        watch a program that zoolab did not write, and run it under each fault
+endpoint/     a strict server that plays reported replies to a program, and judges it
+mcp/          the Model Context Protocol
+otel.py       a trace as spans of OpenTelemetry
+readers.py    files of other programs
+commands/     proxy, stress, endpoint, mcp, serve-tools
+
+It stands on the public modules of `zoolab` alone. Faults are here, and not in the course, because the proxy
+breaks replies with them.
+"""
+
+from typing import TYPE_CHECKING
+
+from zoolab.lazy import lazily
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    __getattr__, __dir__ = lazily(__name__)[:2]

@@ -1,0 +1,449 @@
+"""Gemini's generateContent: `POST /v1beta/models/{model}:generateContent`.
+
+What differs from OpenAI's form, and is made plain on the way:
+
+    the model          is named in the address, not in the body; so is whether to stream
+    system messages    one `systemInstruction`, wherever they stood
+    the assistant      has the role `model`
+    a call             a `functionCall` part; its `args` are an object
+    a result           a `functionResponse` part with the tool's name; results in a row share one turn
+    its `response`     the result, if that is a JSON object; else `{"output": text}` or `{"error": text}`
+    broken arguments   `{"_raw": "the text"}`, so that they stay visible
+    an empty message   left out: the API takes no turn without parts
+    an id              every call gets one, so that its result finds it
+    strict             there are no strict tools
+    settings           `temperature` and the like live in `generationConfig`; so does a schema of the answer
+                       as `responseJsonSchema`, but not beside tools: models before Gemini 3 answer 400
+
+What is read from a body or a response of others, and comes back otherwise: calls and results without ids,
+which are paired by name and place; texts of one turn are joined, and stand before its calls; thoughts are
+left out, a thought signature stays with its call, or with the text; a schema in `parameters`, whose types are
+in capitals, becomes JSON Schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from zoolab.apis.call_deltas import CallDeltas
+from zoolab.apis.events import DONE, cut, text_delta
+from zoolab.apis.interface import Api, Body, Fields, Tell, Tools
+from zoolab.apis.merging import copied
+from zoolab.apis.messages import (
+    calls_sent,
+    extra,
+    is_error,
+    joined_texts,
+    json_object,
+    kept_as,
+    paired_by_place,
+    raw_calls,
+    reply_message,
+    text_sent,
+    turns_of,
+)
+from zoolab.apis.plain import Manner, Notes, Path, system_apart
+from zoolab.apis.reading import Reading, as_dict, dicts_in
+from zoolab.files import read_table
+from zoolab.jsontext import encode, excerpt
+from zoolab.records.exchange import Reply, without
+from zoolab.records.messages import Message
+from zoolab.schema.parts import TYPES, subschemas
+from zoolab.tokens import Tokens
+
+_A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
+#: Where a message or a call keeps its thought signature.
+_SIGNATURE = ("google", "thought_signature")
+_MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+_PROMISED = frozenset(read_table("zoolab.schema", "keywords.toml")["gemini"])
+_MOST_SCHEMAS = 10_000
+_OF_TEXT = {"text", "thought", "thoughtSignature"}
+
+
+class Gemini(Api):
+    """Gemini's generateContent."""
+
+    name = "gemini"
+    label = "Gemini generateContent"
+    place = 3
+    address = "https://generativelanguage.googleapis.com"
+    address_from = "GOOGLE_GEMINI_BASE_URL"
+    path = "/v1beta/models/{model}:generateContent"
+    stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
+    key_from = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    key_header = "x-goog-api-key"
+    ends: ClassVar[dict[str, str]] = {
+        "STOP": "stop",
+        "MAX_TOKENS": "length",
+        **dict.fromkeys(
+            ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"
+        ),
+        **dict.fromkeys(("LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT"), "content_filter"),
+        **dict.fromkeys(("IMAGE_RECITATION", "MODEL_ARMOR"), "content_filter"),
+        **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"), "error"),
+        **dict.fromkeys(
+            ("MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "IMAGE_OTHER", "NO_IMAGE"), "error"
+        ),
+        **dict.fromkeys(("OTHER", "FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED"), "error"),
+    }
+    renamed: ClassVar[dict[str, str]] = {
+        "temperature": "temperature",
+        "top_p": "topP",
+        "top_k": "topK",
+        "seed": "seed",
+        "presence_penalty": "presencePenalty",
+        "frequency_penalty": "frequencyPenalty",
+        "n": "candidateCount",
+        "stop": "stopSequences",
+        "max_tokens": "maxOutputTokens",
+        "max_completion_tokens": "maxOutputTokens",
+    }
+    own = frozenset(
+        (
+            "cachedContent",
+            "generationConfig",
+            "labels",
+            "safetySettings",
+            "serviceTier",
+        )
+    )
+    nested = frozenset(
+        (
+            "audioTimestamp",
+            "candidateCount",
+            "enableAffectiveDialog",
+            "enableEnhancedCivicAnswers",
+            "frequencyPenalty",
+            "imageConfig",
+            "logprobs",
+            "maxOutputTokens",
+            "mediaResolution",
+            "modelConfig",
+            "modelSelectionConfig",
+            "presencePenalty",
+            "responseJsonSchema",
+            "responseLogprobs",
+            "responseMimeType",
+            "responseModalities",
+            "responseSchema",
+            "routingConfig",
+            "speechConfig",
+            "stopSequences",
+            "thinkingConfig",
+            "topK",
+            "topP",
+        )
+    )
+
+    _manner = Manner(
+        result=lambda text: _result_and_back(text),
+        of_message=lambda message: _keeping(_signed(message)),
+        of_call=lambda call: _keeping(_signed(call)),
+    )
+    _system = "systemInstruction"
+    _conversation = "contents"
+    _choice = "toolConfig"
+    _nest = "generationConfig"
+    _stops = "stopSequences"
+    _answer = "generationConfig"
+    _answer_beside_tools = False
+    _arranged = staticmethod(system_apart)
+
+    def recognises(self, body: Mapping[str, Any]) -> bool:
+        return "contents" in body
+
+    def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
+        schema = function.get("parameters")
+        described = {} if schema is None else {"parametersJsonSchema": schema}
+        return {"name": function["name"], **without(function, ("name", "parameters", "strict")), **described}
+
+    def error(self, status: int, said: str, kind: str = "") -> Body:
+        return {"error": {"code": status, "message": said, "status": kind.upper() or "UNKNOWN"}}
+
+    def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
+        """Each event is a response with further parts of each candidate; those of the first are told."""
+        answer: Body = {}
+        candidates: dict[int, Body] = {}
+        calls = CallDeltas()
+        for event in events:
+            if event is not DONE:
+                answer |= event
+            for place, found in enumerate(dicts_in(event.get("candidates"))):
+                index = found.get("index")
+                number = index if isinstance(index, int) else place
+                known = candidates.setdefault(number, {})
+                parts = [*dicts_in(as_dict(known.get("content")).get("parts"))]
+                more = dicts_in(as_dict(found.get("content")).get("parts"))
+                known |= found
+                if "content" in known:
+                    known["content"] = {"role": "model", "parts": _joined(parts, more)}
+                for part in more if number == min(candidates) else ():
+                    tell(_delta_of(part, calls))
+        return {**answer, "candidates": [candidates[number] for number in sorted(candidates)]}
+
+    def _end_said(self, answer: Body) -> str | None:
+        candidates = dicts_in(answer.get("candidates")) or [{}]
+        blocked = as_dict(answer.get("promptFeedback")).get("blockReason")
+        if isinstance(blocked, str):
+            return blocked if self.ends.get(blocked) == "content_filter" else "SAFETY"
+        word = candidates[0].get("finishReason")
+        return word if isinstance(word, str) else None
+
+    def _ends_without_content(self, answer: Any) -> bool:
+        """Whether the API says why there is no content: the prompt was blocked, or a call was malformed."""
+        answer = as_dict(answer)
+        candidate = next(iter(dicts_in(answer.get("candidates"))), {})
+        end = self.ends.get(self._end_said(answer) or "", "stop")
+        return end != "stop" and not as_dict(candidate.get("content")).get("parts")
+
+    def events(self, response: Body) -> Iterator[Body]:
+        candidate = response["candidates"][0]
+        shared: Body = {key: response[key] for key in ("modelVersion", "responseId") if key in response}
+        for part in _pieces(candidate["content"]["parts"]):
+            content = {"role": "model", "parts": [part]}
+            yield {**shared, "candidates": [{"content": content, "index": 0}]}
+        ended = {**candidate, "content": {"role": "model", "parts": []}}
+        yield {**response, "candidates": [ended]}
+
+    def _response_fields(self, body: Body, reply: Reply, model: str, id: str, created: int) -> Body:  # noqa: ARG002
+        (candidate,) = body["candidates"]
+        ended = self.word_of(reply.finish_reason) or candidate["finishReason"]
+        tokens = Tokens.of(reply.usage)
+        counts = {
+            "promptTokenCount": tokens.input,
+            "candidatesTokenCount": tokens.output,
+            "totalTokenCount": tokens.known,
+        }
+        usage = {key: count for key, count in counts.items() if count is not None}
+        head = {"modelVersion": model, "responseId": id}
+        return {
+            **head,
+            "candidates": [{**candidate, "finishReason": ended}],
+            **({"usageMetadata": usage} if usage else {}),
+        }
+
+    def to_response(self, message: Message) -> dict[str, Any]:
+        content = {"role": "model", "parts": _parts_of(self.normalise_reply(message)[0])}
+        return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
+
+    def _read_reply(self, body: Any, reading: Reading) -> Message:
+        """The first candidate; thought signatures, which newer models want back, stay with what they sign."""
+        expected = "a candidate with content"
+        if self._ends_without_content(body):
+            return reply_message(None, [])
+        candidates = reading.items(reading.object(body, expected).get("candidates"), expected)
+        candidate = reading.object(candidates[0] if candidates else None, expected)
+        content = reading.object(candidate.get("content"), expected)
+        return _assistant_in(reading.objects(content.get("parts"), "parts"), reading)
+
+    def _told(self, text: str) -> dict[str, Any]:
+        return {"parts": [{"text": text}]}
+
+    def _told_in(self, told: Any, reading: Reading) -> str:
+        content = reading.object(told or {}, "a systemInstruction with parts")
+        texts = [_text_in(part, reading) for part in reading.objects(content.get("parts"), "parts")]
+        return "\n\n".join(texts) if any(texts) else ""
+
+    def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
+        return [_turn(turn) for turn in turns_of(messages)]
+
+    def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
+        given = reading.objects(turns, "a list of contents")
+        return paired_by_place([each for turn in given for each in _messages_in(turn, reading)], reading)
+
+    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
+        return {"responseMimeType": "application/json", "responseJsonSchema": described["schema"], **own}
+
+    def _chosen(self, choice: str) -> dict[str, Any]:
+        named = {"mode": "ANY", "allowedFunctionNames": [choice]}
+        return {"functionCallingConfig": {"mode": _MODES[choice]} if choice in _MODES else named}
+
+    def _chosen_in(self, choice: Any, reading: Reading) -> str:
+        config = reading.object(choice, "a toolConfig").get("functionCallingConfig", {})
+        config = reading.object(config, _A_MODE)
+        names = reading.items(config.get("allowedFunctionNames"), _A_MODE)
+        mode = config.get("mode", "AUTO")
+        if mode == "ANY" and len(names) == 1:
+            return reading.text(names[0], _A_MODE)
+        return reading.word(None if names else mode, _MODES, _A_MODE)
+
+    def _declared(self, tools: Tools) -> list[dict[str, Any]]:
+        return [{"functionDeclarations": super()._declared(tools)}]
+
+    def _declared_in(self, tools: Any, reading: Reading) -> Tools:
+        declared: list[dict[str, Any]] = []
+        for tool in reading.objects(tools, "tools"):
+            if tool.keys() != {"functionDeclarations"}:
+                raise reading.junk(f"functionDeclarations, not {excerpt(list(tool))}")
+            declared += reading.objects(tool["functionDeclarations"], "a list of functions")
+        return super()._declared_in(declared, reading)
+
+    def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
+        function = dict(tool)
+        if isinstance(function.get("parameters"), dict):
+            function["parameters"] = json_schema(function["parameters"])
+        written = function.pop("parametersJsonSchema", ...)
+        return function if written is ... else {**function, "parameters": written}
+
+    def _note_schema(self, tool: dict[str, Any], path: Path, notes: Notes) -> None:
+        """Note the keywords of a schema that Gemini does not promise to heed."""
+        found: set[str] = set()
+        waiting, seen = [tool["function"].get("parameters")], 0
+        while waiting and seen < _MOST_SCHEMAS:
+            inner, seen = waiting.pop(), seen + 1
+            if isinstance(inner, dict):
+                found |= {str(key) for key in inner if key not in _PROMISED}
+                waiting += (child for _path, child in subschemas(inner))
+        if found:
+            unpromised = f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}"
+            notes.add("schema_subset", path, unpromised)
+
+
+def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a schema as Gemini's SDKs write it: with types in capitals, and `nullable`.
+
+    >>> json_schema({"type": "OBJECT", "properties": {"day": {"type": "STRING", "nullable": True}}})
+    {'type': 'object', 'properties': {'day': {'type': ['string', 'null']}}}
+    """
+    made: dict[str, Any] = copied(schema)
+    waiting: list[Any] = [made]
+    for inner in waiting:
+        if len(waiting) > _MOST_SCHEMAS or not isinstance(inner, dict):
+            continue
+        kind = inner.get("type")
+        if isinstance(kind, str) and kind.isupper() and kind.lower() in TYPES:
+            inner["type"] = kind.lower()
+            if inner.get("nullable") is True:
+                del inner["nullable"]
+                inner["type"] = [inner["type"], "null"]
+        waiting += (child for _path, child in subschemas(inner))
+    return made
+
+
+def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
+    message = messages[0][0]
+    if message["role"] == "tool":
+        results = [
+            {"id": each["tool_call_id"], "name": name, "response": _response(text_sent(each))}
+            for each, name in messages
+        ]
+        return {"role": "user", "parts": [{"functionResponse": result} for result in results]}
+    role = "model" if message["role"] == "assistant" else message["role"]
+    return {"role": role, "parts": _parts_of(message)}
+
+
+def _parts_of(message: Message) -> list[dict[str, Any]]:
+    text, signed = text_sent(message), _signed(message)
+    parts: list[dict[str, Any]] = [{"text": text, **signed}] if text or signed else []
+    for call, (id, name, arguments) in zip(raw_calls(message), calls_sent(message), strict=True):
+        own = {"id": id} if id else {}
+        parts.append({"functionCall": {**own, "name": name, "args": arguments}, **_signed(call)})
+    return parts
+
+
+def _result_and_back(text: str) -> tuple[str, str | None]:
+    """A result as it comes back, and the code of the warning where that is not as it went."""
+    response = _response(text)
+    wrapped = _wrapped(response)
+    back = encode(response) if wrapped is None else wrapped
+    return back, None if back == text else "result_rewritten"
+
+
+def _signed(item: Mapping[str, Any]) -> dict[str, Any]:
+    signature = extra(item, *_SIGNATURE)
+    return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
+
+
+def _keeping(part: Mapping[str, Any]) -> dict[str, Any]:
+    signature = part.get("thoughtSignature")
+    return kept_as(_SIGNATURE, signature if isinstance(signature, str) else None)
+
+
+def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
+    """The messages of a turn; each result says whose it is as its `tool_name`."""
+    parts = reading.objects(turn.get("parts"), "parts")
+    role = turn.get("role", "user")
+    if role == "model":
+        return [_assistant_in(parts, reading)]
+    if role not in ("user", "function"):
+        raise reading.junk("contents of user and model")
+    read = [(_result_in if "functionResponse" in part else _text_in)(part, reading) for part in parts]
+    return joined_texts(read, "user")
+
+
+def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
+    """The assistant's message that parts make; thoughts, and what is neither text nor call, are left out."""
+    said = [part for part in parts if "text" in part and not part.get("thought")]
+    calls = [_call_in(part, reading) for part in parts if "functionCall" in part]
+    signatures = [kept for part in said if (kept := _keeping(part))]
+    text = "".join(reading.text(part["text"]) for part in said)
+    return {**reply_message(text, calls), **(signatures[-1] if signatures else {})}
+
+
+def _text_in(part: dict[str, Any], reading: Reading) -> str:
+    if "text" not in part:
+        raise reading.junk(f"text, functionCall and functionResponse, not {excerpt(list(part))}")
+    return reading.text(part["text"])
+
+
+def _response(text: str) -> dict[str, Any]:
+    response = json_object(text)
+    if response is None:
+        return {"error" if is_error(text) else "output": text}
+    # What looks like a wrapped text is wrapped itself, or nobody could tell the two apart.
+    return response if _wrapped(response) is None else {"output": text}
+
+
+def _wrapped(response: dict[str, Any]) -> str | None:
+    """The text that stands for itself in a response, or None where the response is the result."""
+    key = next(iter(response)) if len(response) == 1 else ""
+    text = response.get(key)
+    if not isinstance(text, str):
+        return None
+    return text if key == "output" or (key == "error" and is_error(text)) else None
+
+
+def _call_in(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    call = reading.object(part["functionCall"], "a functionCall that is an object")
+    return {**reading.call(call.get("id"), call.get("name"), call.get("args")), **_keeping(part)}
+
+
+def _result_in(part: dict[str, Any], reading: Reading) -> Message:
+    result = reading.object(part["functionResponse"], "a functionResponse that is an object")
+    response = reading.object(result.get("response", {}), "a response that is an object")
+    wrapped = _wrapped(response)
+    text = reading.json(response) if wrapped is None else wrapped
+    id, name = result.get("id"), result.get("name")
+    called = {"tool_call_id": id if isinstance(id, str) else None, "content": text}
+    return {"role": "tool", **called, "tool_name": name if isinstance(name, str) else ""}
+
+
+def _delta_of(part: Body, calls: CallDeltas) -> Message:
+    """What a part adds to the message."""
+    call = as_dict(part.get("functionCall"))
+    return calls.whole(call, "args") if call else text_delta(part.get("text"), part.get("thought"))
+
+
+def _joined(parts: list[Body], more: list[Body]) -> list[Body]:
+    """Parts and further ones; a text goes on with the text before, unless that was signed."""
+    made = [*parts]
+    for part in more:
+        last = made[-1] if made else {}
+        text, before = part.get("text"), last.get("text")
+        alike = last.keys() <= {"text", "thought"} and last.get("thought") == part.get("thought")
+        if isinstance(text, str) and isinstance(before, str) and alike and not part.keys() - _OF_TEXT:
+            made[-1] = {**last, **part, "text": before + text}
+        else:
+            made.append(part)
+    return made
+
+
+def _pieces(parts: list[Body]) -> Iterator[Body]:
+    """Parts as they are streamed: a text in pieces, with what signs it at the last one."""
+    for part in parts:
+        text = part.get("text")
+        *pieces, last = cut(text) if isinstance(text, str) and text else [text]
+        thought = {"thought": part["thought"]} if "thought" in part else {}
+        yield from ({"text": piece, **thought} for piece in pieces)
+        yield {**part, "text": last} if "text" in part else part

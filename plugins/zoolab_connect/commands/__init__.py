@@ -1,0 +1,10 @@
+"""The commands that watch, judge and connect other programs."""
+
+from zoolab.commands.table import commands_in
+
+_COMMANDS = commands_in(__name__)
+PROXY = _COMMANDS["proxy"]
+STRESS = _COMMANDS["stress"]
+ENDPOINT = _COMMANDS["endpoint"]
+MCP = _COMMANDS["mcp"]
+SERVE_TOOLS = _COMMANDS["serve-tools"]

@@ -1,0 +1,109 @@
+"""Programs that zoolab did not write: `zoolab proxy` watches one, replays it, edits a reply, breaks the
+traffic; `zoolab stress` runs one under each fault."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import webbrowser
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
+from zoolab.models.replay import Replay, local_model
+from zoolab.records import Model
+from zoolab.text.wording import count as counted
+from zoolab_connect.proxy.seen import Seen
+from zoolab_connect.proxy.stress import Attempt, stress
+from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, Edit, watch
+
+
+def proxy(options: argparse.Namespace) -> int:
+    """Run a program and watch it; returns the program's own exit code."""
+    free = (place for number in count(1) if not (place := Path(f"watched-{number}")).exists())
+    folder = Path(options.folder) if options.folder else next(free)
+    with watch(
+        answers(options.to),
+        folder=folder,
+        replay=options.replay,
+        live=options.live,
+        edit=_edit(options.edit) if options.edit else None,
+        faults=dict(map(_fault, options.fault)),
+        seed=options.seed,
+    ) as seen:
+        print(f"zoolab: the traces grow at {seen.page}", file=sys.stderr)
+        if options.open:
+            webbrowser.open(seen.page)
+        code = seen.run(options.argv)
+    _tell(seen, folder, options.report)
+    return code
+
+
+def stress_program(options: argparse.Namespace) -> int:
+    """Run a program under each fault; returns 1 if it failed or was wrong under any of them."""
+
+    def tell(row: Attempt) -> None:
+        print(f"zoolab: {row.fault or 'no fault'}: {row.ended}", file=sys.stderr)
+
+    check = shlex.split(options.check) if options.check else None
+    faults, to = options.fault or TRAFFIC_FAULTS, answers(options.to)
+    limits = {"times": options.times, "seconds": options.seconds}
+    card = stress(options.argv, check, faults, to=to, seed=options.seed, told=tell, **limits)
+    print(card)
+    return int(not card.counts.keys().isdisjoint(("failed", "silently wrong")))
+
+
+def answers(where: str | None) -> Model | str | None:
+    """Who answers: a model of zoolab, an address, or None for what the environment says."""
+    kind, _, name = (where or "").partition(":")
+    if kind == "recording" and name:
+        return Replay(name)
+    if kind == "local":
+        return local_model()(name or None)
+    if where is not None and "://" not in where:
+        raise InvalidInput(f"--to {where}", expected="recording:NAME, local, local:NAME or an address")
+    return where
+
+
+def _fault(text: str) -> tuple[str, float]:
+    name, _, rate = text.partition(":")
+    try:
+        return name, float(rate or 1)
+    except ValueError:
+        raise InvalidInput(f"--fault {text}", expected="NAME or NAME:RATE, such as nan:0.1") from None
+
+
+def _edit(text: str) -> Edit:
+    place, _, name = text.partition("=")
+    conversation, _, turn = place.partition(".")
+    if not (conversation.isdecimal() and turn.isdecimal() and name):
+        raise InvalidInput(f"--edit {text}", expected="CONVERSATION.TURN=FILE, such as 1.2=reply.json")
+    try:
+        message: Any = parse_json(Path(name).read_text(encoding="utf-8"))
+    except (NotStrictJSON, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{name} is not JSON: {error}", expected="an assistant message") from None
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        raise InvalidInput(
+            f"{name} is no reply", expected="an assistant message in the form of Chat Completions"
+        )
+    return Edit(int(conversation), int(turn), message)
+
+
+def _tell(seen: Seen, folder: Path, report: bool) -> None:
+    def tell(text: str) -> None:
+        print(f"zoolab: {visible(text)}", file=sys.stderr)
+
+    for number, (trace, failures) in enumerate(zip(seen.traces, seen.failures, strict=True), 1):
+        calls = counted(len(trace.tool_calls), "call")
+        tell(f"conversation {number}: {counted(len(trace.turns), 'request')}, {calls}; {trace.outcome}")
+        for turn, why in failures.items():
+            tell(f"  request {turn}: {one_line(why, 200)}")
+        if report:
+            print(seen.what_changed(number - 1), file=sys.stderr)
+    for why in seen.unread:
+        tell(f"not read: {one_line(why, 200)}")
+    kept = f"the traces are in {folder}; zoolab inspect {folder}/001.jsonl shows the first one"
+    tell(kept if seen.traces else "nothing was asked")

@@ -1,0 +1,126 @@
+"""The verdict on a program: what it did with the replies, seen from its requests alone.
+
+Each tool of the data set returns a text that says that it ran and with which arguments, such as
+`ran get_weather(city=Oslo, days=1)`. So the requests that follow say what ran, whatever form they have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from zoolab_connect.endpoint.cases import Body
+from zoolab_connect.endpoint.playing import Play
+from zoolab_connect.endpoint.reading import texts_in
+
+#: The results, the worst one first, each with its sign and what it means.
+RESULTS: Mapping[str, tuple[str, str]] = {
+    "ran a cut call": ("!", "a call ran that was not whole, or was only thought"),
+    "sent back what strict servers refuse": ("x", "a request would be an HTTP error 400"),
+    "lost a field": ("x", "a call, a text or a field of a reply is missing, or was changed"),
+    "took a failed end for an answer": ("x", "the program ended well with a reply that is not an answer"),
+    "gave up": ("x", "the program stopped before the end, or never asked"),
+    "did right": ("+", "the program did what a client must do"),
+}
+_RAN = re.compile(r"ran (\w{1,64})\(([^()]{0,500})\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a program did with one case."""
+
+    case: str
+    api: str
+    #: One of `RESULTS`.
+    result: str
+    #: What it is about, in words.
+    why: str
+    requests: int
+    #: Whether the last reply was streamed.
+    streamed: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program did right."""
+        return self.result == "did right"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as a JSON object."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        told = f" ({self.why})" if self.why else ""
+        return f"{RESULTS[self.result][0]} {self.case}: {self.result}{told}"
+
+
+def judge(play: Play, ended_well: bool | None = None) -> Verdict:
+    """The verdict on a conversation.
+
+    Args:
+        play: The conversation.
+        ended_well: Whether the program says that it has an answer; None if it does not say.
+    """
+    result, why = _result(play, ended_well)
+    return Verdict(play.case.id, play.case.api, result, why, len(play.requests), play.streamed)
+
+
+def _result(play: Play, ended_well: bool | None) -> tuple[str, str]:
+    case, ran = play.case, calls_that_ran(play.requests)
+    forbidden = [call for call in ran if any(_is(call, each) for each in case.must_not_run)]
+    if forbidden:
+        return "ran a cut call", forbidden[0]
+    if play.refused:
+        return "sent back what strict servers refuse", play.refused[0]
+    if play.lost:
+        return "lost a field", f"missing: {play.lost[0]}"
+    missing = [marker(each) for each in case.must_run if marker(each) not in ran]
+    if missing and (play.given > 1 or ended_well):
+        return "lost a field", f"{missing[0]} did not run"
+    return _ending(play, ended_well)
+
+
+def _ending(play: Play, ended_well: bool | None) -> tuple[str, str]:
+    if not play.requests:
+        strays = f"; asked at {play.strays[0]}" if play.strays else ""
+        return "gave up", f"no request came{strays}"
+    if not play.heard:
+        what = f"after {play.rejected[-1]} was rejected" if play.rejected else "after a refusal"
+        return "gave up", what
+    if play.last_end == "calls":
+        return "gave up", "the results of the last calls did not come"
+    if play.last_end == "answered":
+        return ("gave up", "it failed with the answer") if ended_well is False else ("did right", "")
+    if ended_well:
+        return "took a failed end for an answer", f"the last reply was {play.last_end}"
+    return "did right", ""
+
+
+def calls_that_ran(requests: list[Body]) -> Counter[str]:
+    """The calls that ran, as the results in the requests tell; a call that ran twice counts twice.
+
+    >>> calls_that_ran([{"messages": [{"role": "tool", "content": "ran get_time()"}]}])
+    Counter({'get_time()': 1})
+    """
+    most = Counter[str]()
+    for body in requests:
+        found = Counter(f"{name}({rest})" for text in texts_in(body) for name, rest in _RAN.findall(text))
+        most |= found
+    return most
+
+
+def marker(call: Body) -> str:
+    """A call as its result tells it.
+
+    >>> marker({"name": "get_weather", "arguments": {"city": "Oslo", "days": 1}})
+    'get_weather(city=Oslo, days=1)'
+    """
+    told = ", ".join(f"{name}={value}" for name, value in call["arguments"].items())
+    return f"{call['name']}({told})"
+
+
+def _is(ran: str, call: Body) -> bool:
+    """Whether a call that ran is one of these: of that tool, with those arguments if they are given."""
+    return ran == marker(call) if "arguments" in call else ran.startswith(f"{call['name']}(")

@@ -1,0 +1,98 @@
+"""The table of faults, and the plan that decides by seed which of them happen.
+
+Chance depends on the seed and on what is decided, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from zoolab import plugins
+from zoolab.errors import InvalidInput
+from zoolab.files import read_table
+from zoolab.jsontext import canonical, digest, excerpt
+
+Stage = Literal["define", "request", "tool_call", "execute"]
+
+#: A key that opens nothing, as the text of an error would show it.
+SECRET = "sk-proj-zoolab0000example0000opens0000nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """One row of the table of faults."""
+
+    name: str
+    #: The step in which it happens.
+    stage: Stage
+    #: What is broken, in a few words.
+    does: str
+    #: The error code that a walk meets it with; None if the walk mends it, or cannot see it.
+    code: str | None = None
+    #: Its number in the list of pitfalls of tool-calling loops, if it is one of them.
+    pitfall: int | None = None
+    #: Breaks the arguments of a call, or the value of a tool; for a fault that is registered (see
+    #: `zoolab.plugins.FAULTS`). zoolab's own faults are broken by what is in `replies.py` and `tools.py`.
+    breaks: Callable[[Any], Any] | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.does} -> {self.code or 'no error'}"
+
+
+#: Every fault, by name, as `faults.toml` lists them.
+FAULTS: Mapping[str, FaultKind] = {
+    name: FaultKind(name, **row) for name, row in read_table("zoolab_connect.faulty", "faults.toml").items()
+}
+
+
+def fault_named(name: str) -> FaultKind | None:
+    """Return zoolab's own fault of that name, or the one that is registered, or None."""
+    found: FaultKind | None = FAULTS.get(name) or plugins.FAULTS.find(name)
+    return found
+
+
+def draw(*what: Any) -> float:
+    """A number from 0 up to 1 that belongs to `what`, which is JSON."""
+    return int(digest(canonical(what))[:13], 16) / 16**13
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which faults are wanted, how often each, and the seed."""
+
+    rates: Mapping[str, float]
+    seed: int | str = 0
+    #: How often the same fault may happen; None sets no limit.
+    times: int | None = None
+
+    def registered(self, stage: str) -> dict[str, FaultKind]:
+        """Return the wanted faults of a stage that are not zoolab's own."""
+        others = (fault_named(name) for name in self.rates if name not in FAULTS)
+        return {kind.name: kind for kind in others if kind is not None and kind.stage == stage}
+
+    def ranked(self, among: Iterable[str], *what: Any) -> list[str]:
+        """The faults `among` these that are to happen here, in the order in which they are tried."""
+        rates = {name: self.rates[name] for name in among if self.rates.get(name)}
+        wanted = {name: draw(self.seed, name, *what) / rate for name, rate in rates.items()}
+        return sorted((name for name, drawn in wanted.items() if drawn < 1), key=wanted.__getitem__)
+
+    def allows(self, before: int) -> bool:
+        """Whether a fault may happen that had its chance so many times before."""
+        return self.times is None or before < self.times
+
+
+def make_plan(faults: Iterable[str] | Mapping[str, float], seed: int | str, times: int | None) -> Plan:
+    """The plan for names of faults, or for a mapping from names to rates; `InvalidInput` if one is wrong."""
+    named = [faults] if isinstance(faults, str) else faults
+    rates = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named, 1.0)
+    for name, rate in rates.items():
+        if not isinstance(name, str) or fault_named(name) is None:
+            known = "some of " + ", ".join((*FAULTS, *plugins.FAULTS.entries()))
+            raise InvalidInput(f"no fault is named {excerpt(name)}", expected=known)
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
+            raise InvalidInput(f"the rate of {name} is {excerpt(rate)}", expected="a number from 0 to 1")
+    if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
+        raise InvalidInput(f"times={excerpt(times)}", expected="a number of at least 1")
+    return Plan(rates, seed, times)

@@ -1,0 +1,411 @@
+"""A server, its messages, and the official MCP client on an event loop in a thread of its own.
+
+The thread makes it work inside a notebook, whose own loop is busy. Two kinds of servers have `speaking`:
+
+- `Process` starts a command and speaks over stdio. Messages are bounded lines, and each is checked before the
+  client gets it. Only answers and requests go on: the client declines the requests, and nothing here needs
+  the notifications, so they are dropped. The official transport has no such bounds, and it leaves what the
+  server has started if the server itself ends in time.
+- `Endpoint` speaks over streamable HTTP, through the official transport, which reads an answer of any size,
+  and whose session ends if a connection breaks. Here each answer is bounded, and whatever goes wrong on the
+  way is an error of that one request. The stream of notifications is not opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+import httpx2
+import mcp_types as types
+from anyio.from_thread import start_blocking_portal
+from mcp.client.session import ClientSession
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import LAST_EVENT_ID, MCP_SESSION_ID, streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
+from zoolab.running.jobs import signal_group
+from zoolab_connect.mcp.listing import (
+    GRACE,
+    MAX_MESSAGE,
+    MAX_PAGES,
+    MAX_TOOLS,
+    MAX_UNASKED,
+    Listed,
+    Offer,
+    one_line,
+)
+
+MAX_COMPLAINT = 1 << 16
+_EACH = 1_000
+_POLL = 0.01
+
+
+class Process:
+    """A server that runs, in a process group of its own, and what is said to it and by it."""
+
+    #: What to do if it fails. The command is not repeated: it may hold keys, and the model may read this.
+    advice = "run the command of the server in a terminal to see why"
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None) -> None:
+        self._command, self._cwd, self._mark = command, cwd, os.urandom(16).hex()
+        self._env = {**get_default_environment(), **env, "ZOOLAB_MCP_SERVER": self._mark}
+        self._awaited: set[int | str] = set()
+        self._complaint = b""
+        #: Why there will be no more answers; empty as long as there may be.
+        self.fault = ""
+
+    @asynccontextmanager
+    async def speaking(self) -> AsyncIterator[tuple[Any, Any]]:
+        """Start it; the streams of messages from the server and to it; then it is stopped.
+
+        Raises `InvalidInput` if it does not start.
+        """
+        self._process: Any = await self._start()
+        arriving, inbox = anyio.create_memory_object_stream[Any](0)
+        outbox, leaving = anyio.create_memory_object_stream[Any](0)
+        listening = asyncio.create_task(self._keep_complaint())
+        pumps = [asyncio.create_task(self._receive(arriving)), asyncio.create_task(self._send(leaving))]
+        try:
+            yield inbox, outbox
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            for stream in (arriving, inbox, outbox, leaving):
+                stream.close()
+            with anyio.CancelScope(shield=True):
+                await self._stop()
+            listening.cancel()
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        program = shutil.which(self._command[0], path=self._env.get("PATH")) or self._command[0]
+        options: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        if sys.platform == "win32":
+            options["creationflags"] = subprocess.CREATE_NO_WINDOW
+        else:
+            options["start_new_session"] = True
+        try:
+            return await asyncio.create_subprocess_exec(
+                program, *self._command[1:], **options, env=self._env, cwd=self._cwd, limit=MAX_MESSAGE
+            )
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                f"cannot start {one_line(self._command[0])}: {getattr(error, 'strerror', None) or error}",
+                advice="check the command, its folder, and that the program is on PATH",
+            ) from None
+
+    def fault_in(self, _error: Exception) -> str:
+        """What is wrong with the server, if an error of the client comes from that; else empty."""
+        return self.fault
+
+    async def _receive(self, arriving: Any) -> None:
+        """Hand on what the server says, until there is no more, or it is not fit to be handed on."""
+        unasked = 0
+        async with arriving:
+            while message := await self._next():
+                number = getattr(message[0], "id", None)
+                unasked += _EACH + message[1]
+                if number in self._awaited and not hasattr(message[0], "method"):
+                    self._awaited.remove(number)
+                    unasked = 0
+                if unasked > MAX_UNASKED:
+                    self.fault = f"sent {MAX_UNASKED >> 20} MiB that were not requested"
+                    return
+                if number is not None:
+                    with suppress(anyio.BrokenResourceError):
+                        await arriving.send(SessionMessage(message[0]))
+                await asyncio.sleep(0)  # a full pipe must not keep the others from their turn
+
+    async def _next(self) -> tuple[Any, int] | None:
+        """The next message and its size; None if there is none, with the fault that ends all."""
+        line = b"\n"
+        try:
+            while line.isspace():
+                line = await self._process.stdout.readline()
+        except ValueError:
+            self.fault = f"sent a message of more than {MAX_MESSAGE >> 20} MiB"
+            return None
+        if not line:
+            code = await self._exit_code()
+            self.fault = "closed its output" if code is None else f"ended with exit code {code}"
+            lines = self._complaint.decode(errors="replace").split("\n")[-4:]
+            last = " / ".join(one_line(line, 100) for line in lines).strip(" /")
+            self.fault += f"; its last words: {last}" if last else ""
+            return None
+        try:
+            return types.jsonrpc_message_adapter.validate_json(line, by_name=False), len(line)
+        except ValueError:
+            said = one_line(line[:400].decode(errors="replace"), 80)
+            self.fault = (
+                f"printed a line that is not an MCP message: {said} (print to standard error instead)"
+            )
+            return None
+
+    async def _send(self, leaving: Any) -> None:
+        """Hand on what the client says, until it says no more or nobody listens."""
+        async with leaving:
+            with suppress(OSError):
+                async for item in leaving:
+                    if hasattr(item.message, "method") and hasattr(item.message, "id"):
+                        self._awaited.add(item.message.id)
+                    line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    self._process.stdin.write(line.encode() + b"\n")
+                    await self._process.stdin.drain()
+
+    async def _stop(self) -> None:
+        self._process.stdin.close()
+        if await self._exit_code() is None:
+            signal_group(self._process.pid, gently=True)
+            await self._exit_code()
+        signal_group(self._process.pid)
+        await self._exit_code()
+        self._end_marked()
+        # What left the group may hold the pipes open for ever: let go of them.
+        transport = getattr(self._process, "_transport", None)
+        if transport is not None:
+            transport.close()
+
+    async def _exit_code(self) -> int | None:
+        """Polled: `wait` would wait for whoever else holds the pipes, too."""
+        with anyio.move_on_after(GRACE):
+            while self._process.returncode is None:
+                await anyio.sleep(_POLL)
+        code: int | None = self._process.returncode
+        return code
+
+    async def _keep_complaint(self) -> None:
+        while piece := await self._process.stderr.read(1 << 16):
+            self._complaint += piece
+            if len(self._complaint) > MAX_COMPLAINT:  # half a line might hold half a secret, unknown as one
+                self._complaint = self._complaint[-MAX_COMPLAINT:].partition(b"\n")[2]
+
+    def _end_marked(self) -> None:
+        """End what left the group for a session of its own; Linux shows it by the mark in its environment."""
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if self._mark.encode() in path.read_bytes():
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+
+
+class Endpoint:
+    """A server at an address, and what is said to it and by it."""
+
+    #: What to do if it fails. The address is not repeated: it may hold a key, and the model may read this.
+    advice = "check the address and its headers, and that the server runs"
+
+    def __init__(self, address: str, headers: Mapping[str, str], timeout: float) -> None:
+        self._address = address
+        self._client = BoundedClient(headers={**headers, "accept-encoding": "identity"}, timeout=timeout)
+
+    @asynccontextmanager
+    async def speaking(self) -> AsyncIterator[tuple[Any, Any]]:
+        """The streams of messages from the server and to it; then the session is ended."""
+        official = logging.getLogger("mcp.client.streamable_http")
+        if not official.handlers:  # else it prints what a server said to the terminal
+            official.addHandler(logging.NullHandler())
+        async with (
+            self._client as client,
+            streamable_http_client(
+                self._address, http_client=client, terminate_on_close=False, max_sse_event_size=MAX_MESSAGE
+            ) as streams,
+        ):
+            try:
+                yield streams
+            finally:
+                with anyio.CancelScope(shield=True), anyio.move_on_after(GRACE):
+                    if client.session is not None:
+                        await client.delete(self._address, headers={MCP_SESSION_ID: client.session})
+
+    def fault_in(self, error: Exception) -> str:
+        """What is wrong with the server, if an error of the client comes from that; else empty."""
+        broken = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
+        return one_line(str(error)) if broken else ""
+
+
+class BoundedClient(httpx2.AsyncClient):
+    """An HTTP client that gives an error of MCP in place of an answer that never came or is not fit."""
+
+    #: The id that the server has given this session, if any.
+    session: str | None = None
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The response, whole or as a stream of events, of a bounded size."""
+        if request.method == "GET" and LAST_EVENT_ID not in request.headers:
+            return httpx2.Response(405, request=request)
+        try:
+            return await self._checked(await super().send(request, **options))
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.SSEError) as error:
+            fault = one_line(str(error)) or type(error).__name__
+            said = {
+                "jsonrpc": "2.0",
+                "id": None,
+                "error": {"code": types.CONNECTION_CLOSED, "message": fault},
+            }
+            return httpx2.Response(502, json=said, request=request)
+
+    async def _checked(self, came: httpx2.Response) -> httpx2.Response:
+        self.session = came.headers.get(MCP_SESSION_ID, self.session)
+        events = came.is_success and came.headers.get("content-type", "").startswith("text/event-stream")
+        stream = _Bounded(came, MAX_UNASKED if events else MAX_MESSAGE)
+        checked = httpx2.Response(came.status_code, headers=came.headers, stream=stream, request=came.request)
+        try:
+            if "content-encoding" in came.headers:
+                raise httpx2.SSEError("sent a compressed answer, which was not requested")
+            if not (events or came.is_success or b'"jsonrpc"' in await checked.aread()):
+                said = one_line(checked.text[:400], 80)
+                raise httpx2.SSEError(f"answered {came.status_code} {came.reason_phrase}: {said}")
+            if not events:
+                await checked.aread()
+        except BaseException:
+            await checked.aclose()
+            raise
+        return checked
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """The bytes of a response, up to a limit; raises an error that the official transport passes on."""
+
+    def __init__(self, response: httpx2.Response, limit: int) -> None:
+        self._response, self._limit = response, limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._response.aiter_raw():
+            size += len(part)
+            if size > self._limit:
+                raise httpx2.SSEError(f"sent an answer of more than {self._limit >> 20} MiB")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+class Connection:
+    """A server that is running, and the client that speaks with it; see `MCPTools` for what it is given."""
+
+    def __init__(self, name: str, server: Process | Endpoint, patience: float, timeout: float) -> None:
+        """Start or find the server and shake hands with it; raises `InvalidInput` if that fails."""
+        self.name, self._server, self._patience, self._timeout = name, server, patience, timeout
+        options: dict[str, Any] = {}
+        if sys.platform == "win32":  # Jupyter may have chosen a kind of loop that starts no processes
+            options = {"loop_factory": asyncio.ProactorEventLoop}
+        self._thread = start_blocking_portal(backend_options=options, name=f"zoolab-mcp-{name}")
+        #: Runs what is asked of the server, from any thread.
+        self.portal = self._thread.__enter__()
+        try:
+            self._session: ClientSession = self.portal.start_task(self._live)[1]
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the server and whatever still waits for it; returns when its process is gone."""
+        # As after an error: what still runs there is cancelled.
+        self._thread.__exit__(InterruptedError, InterruptedError(), None)
+
+    async def list_tools(self) -> list[Listed]:
+        """All tools that the server lists, whatever they are; at most `MAX_TOOLS`."""
+        tools = await self._in_time(self._all_pages("tools"))
+        return [Listed(each.name, each.description or "", each.input_schema) for each in tools]
+
+    async def list_offers(self, kind: Literal["resources", "prompts"]) -> list[Offer]:
+        """All resources or all prompts that the server lists; none if it says that it has none."""
+        offers = getattr(self._session.server_capabilities, kind, None) is not None
+        return [Offer.of(each) for each in await self._in_time(self._all_pages(kind))] if offers else []
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        """What the server answers to one call; cancelling the wait tells the server so."""
+        params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
+        asked = self._ask(types.CallToolRequest(params=params), types.CallToolResult)
+        answer: types.CallToolResult = await self._in_time(asked)
+        return answer
+
+    async def _all_pages(self, kind: Literal["tools", "resources", "prompts"]) -> list[Any]:
+        asks, answers = (getattr(types, f"List{kind.title()}{end}") for end in ("Request", "Result"))
+        found: list[Any] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = types.PaginatedRequestParams(cursor=cursor) if cursor else None
+            # Not `session.list_tools`: that keeps output schemas, and checks results against them unbounded.
+            reply = await self._ask(asks(params=page), answers)
+            found += getattr(reply, kind)
+            cursor = reply.next_cursor
+            if len(found) > MAX_TOOLS:
+                break
+            if not cursor:
+                return found
+        raise ToolIOError(
+            f"the MCP server {self.name} lists too many {kind}",
+            expected=f"at most {MAX_TOOLS}, on at most {MAX_PAGES} pages",
+            advice="configure it to offer fewer",
+        )
+
+    async def _in_time(self, work: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            with anyio.fail_after(self._timeout):
+                return await work
+        except TimeoutError:
+            raise ToolTimeout(
+                f"the MCP server {self.name} did not answer within {self._timeout:g} s",
+                advice="raise timeout=, or start it again",
+            ) from None
+
+    async def _ask(self, request: Any, kind: Any) -> Any:
+        who = f"the MCP server {self.name}"
+        try:
+            return await self._session.send_request(request, kind)
+        except MCPError as error:
+            if fault := self._server.fault_in(error):
+                raise ToolIOError(f"{who} {fault}", advice=self._server.advice) from None
+            raise ExecutionFailed(
+                f"{who} refused: {one_line(error.message)}", advice="give what the tool's schema asks for"
+            ) from None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            problem = one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
+            raise ToolIOError(
+                f"{who} sent a response that is not valid MCP: {problem}",
+                advice="report it to the authors of the server",
+            ) from None
+
+    async def _live(self, *, task_status: Any) -> None:
+        """Start the server and speak with it until this is cancelled."""
+        us = types.Implementation(name="zoolab", version="")
+        async with (
+            self._server.speaking() as (inbox, outbox),
+            ClientSession(inbox, outbox, client_info=us) as session,
+        ):
+            problem = await self._greet(session)
+            if not problem:
+                task_status.started(session)
+                await anyio.sleep_forever()
+        raise InvalidInput(f"the MCP server {self.name} {problem}", advice=self._server.advice)
+
+    async def _greet(self, session: ClientSession) -> str:
+        """Why the handshake fails, if it does. Nothing is raised: the session would wrap it in a group."""
+        try:
+            with anyio.fail_after(self._patience):
+                try:
+                    await session.initialize()
+                except MCPError as error:
+                    if error.code not in (types.METHOD_NOT_FOUND, types.UNSUPPORTED_PROTOCOL_VERSION):
+                        raise
+                    await session.discover()  # a server that has given the handshake up
+        except TimeoutError:
+            return f"did not start within {self._patience:g} s"
+        except Exception as error:
+            return self._server.fault_in(error) or f"did not complete the handshake: {one_line(str(error))}"
+        return ""

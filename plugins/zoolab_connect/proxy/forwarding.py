@@ -1,0 +1,124 @@
+"""The real endpoint answers the requests of a program: they are passed on as they are, keys included."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from zoolab.apis import APIS
+from zoolab.errors import ModelError
+from zoolab.jsontext import encode_line
+from zoolab.models.transport import http_library
+from zoolab.records import Model, Reply, Request, without
+from zoolab_connect.proxy.answering import PassedOn, refusal, spoken_in
+from zoolab_connect.proxy.exchange import HttpRequest, HttpResponse, Upstream, read_reply
+
+OPENAI_URL = APIS["openai"].address
+ANTHROPIC_URL = APIS["anthropic"].address
+#: Seconds that a connection may take. An answer may take as long as it likes.
+_CONNECT = 10.0
+#: Headers that concern one connection only (RFC 9110, 7.6.1).
+_ONE_HOP = {
+    *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
+    *("te", "trailer", "transfer-encoding", "upgrade"),
+}
+#: Headers of a request that belong to the connection to this machine, or are written anew.
+_OURS = {"host", "content-length", "expect", "accept-encoding"}
+
+
+class Forward:
+    """An upstream that passes each request on to its real endpoint, and the answer back as it comes.
+
+    Args:
+        openai_url: Where Chat Completions, Responses and all other paths are; it ends with `/v1`.
+        anthropic_url: Where requests for Anthropic's API go; it does not end with `/v1`.
+
+    Nothing is kept, asked again or followed elsewhere; a redirect is an answer. The content of an answer
+    comes unbuffered, and raises `ConnectionError` if the endpoint breaks it off. An endpoint that cannot
+    be reached is an error 502.
+    """
+
+    def __init__(self, openai_url: str, anthropic_url: str) -> None:
+        http = http_library()
+        self.openai_url, self.anthropic_url = openai_url.rstrip("/"), anthropic_url.rstrip("/")
+        self._client = http.Client(
+            timeout=http.Timeout(None, connect=_CONNECT),
+            limits=http.Limits(max_connections=None, max_keepalive_connections=100),
+            follow_redirects=False,
+            # A proxy for the world outside cannot reach a server of this machine.
+            mounts={"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None},
+        )
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        http, path, base = http_library(), request.path, self.anthropic_url
+        if not path.startswith("/"):
+            return refusal(request, 400, "the path of the request does not begin with /")
+        if spoken_in(request).name != "anthropic":
+            base, path = self.openai_url, re.sub(r"\A/v1(?=[/?]|\Z)", "", path)
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in _end_to_end(request.headers).items()
+            if name not in _OURS
+        ]
+        headers.append((b"accept-encoding", b"identity"))
+        try:
+            outgoing = http.Request(request.method, base + path, headers=headers, content=request.content)
+            answer = self._client.send(outgoing, stream=True)
+        except (http.HTTPError, http.InvalidURL) as error:
+            host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", base)
+            return refusal(request, 502, f"cannot reach {host}: {type(error).__name__}")
+        told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
+        return HttpResponse(answer.status_code, _end_to_end(told), _pieces(answer), close=answer.close)
+
+    def close(self) -> None:
+        """Close the connections to the endpoints."""
+        self._client.close()
+
+
+def _pieces(answer: Any) -> Iterator[bytes]:
+    try:
+        yield from answer.iter_raw()
+    except http_library().HTTPError as error:
+        raise ConnectionResetError(f"the endpoint broke off its answer: {error}") from None
+    finally:
+        answer.close()
+
+
+def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
+    named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
+    return {name: value for name, value in headers.items() if name not in _ONE_HOP | named}
+
+
+def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
+    """A model that asks the real endpoint what a program asks it, so that `Faulty` can break real replies.
+
+    It sends the request as the program made it, with its headers, because a translation would lose what only
+    its API knows; the `Request` that the model gets is not looked at. The reply is not streamed: the
+    pieces of a stream are cut by zoolab, because a fault needs the whole reply.
+
+        def broken(request: HttpRequest) -> Model:
+            return Faulty(endpoint_model(forward, request), faults)
+
+        upstream = AnsweredBy(model_for=broken, otherwise=forward)
+
+    Raises:
+        PassedOn: The endpoint gives no reply. The program gets what it answers.
+    """
+    body = without(request.body, ("stream", "stream_options"))
+    whole = replace(request, content=encode_line(body).encode())
+
+    def model(_request: Request) -> Reply:
+        response = forward(whole)
+        try:
+            content = b"".join(response.content)
+        except ConnectionResetError as error:
+            raise PassedOn(str(error), refusal(request, 502, str(error))) from None
+        try:
+            return read_reply(str(request.api), content)
+        except ModelError as error:
+            passed = replace(response, content=[content])
+            raise PassedOn(f"the endpoint answered {response.status} without a reply", passed) from error
+
+    return model

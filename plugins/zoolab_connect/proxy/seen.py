@@ -1,0 +1,340 @@
+"""The requests of a program, or of code in a notebook, while they pass through."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import secrets
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Self
+
+from zoolab.apis.chat import completion_of
+from zoolab.errors import Fault, InvalidInput
+from zoolab.jsontext import excerpt
+from zoolab.models.recording import Header, Recording
+from zoolab.models.replay import Replay
+from zoolab.records import Reply
+from zoolab.runs import Trace, inspect
+from zoolab.secrets import scrub
+from zoolab.show.page import growing_page, render_steps
+from zoolab_connect.proxy.changes import Report, what_changed
+from zoolab_connect.proxy.conversations import Conversation, Conversations
+from zoolab_connect.proxy.exchange import (
+    MAX_BYTES,
+    HttpRequest,
+    HttpResponse,
+    Upstream,
+    read_request,
+    said_in,
+)
+from zoolab_connect.proxy.server import LoopbackServer
+
+if TYPE_CHECKING:
+    from zoolab.show.inspector.inspector import Inspector
+
+#: The file of a folder that the program can be answered from again.
+RECORDING = "recording.jsonl"
+# The last event of a stream, and whole: no text of a model can begin a line of the stream.
+_LAST = re.compile(
+    rb'\ndata: ?(?:\[DONE\]|\{"type": ?"(?:message_stop|response\.(?:completed|incomplete|failed))").*\n\n\Z',
+    re.DOTALL,
+)
+
+#: Seconds after which a browser that waits is told that nothing is new.
+_QUIET = 15.0
+#: Steps on a page. It is for watching; `Trace.to_html` makes a page of one conversation.
+_MOST_STEPS = 2_000
+
+
+def _tapped(answer: HttpResponse, heard: Callable[[bytes, bool], None]) -> HttpResponse:
+    """An answer. Once its content is whole, and before the program knows that, `heard` is told, or else
+    when it is closed: with the content, and whether it is whole."""
+    kept: list[bytes] = []
+    waiting = [heard]
+
+    def tell(*, whole: bool) -> None:
+        if waiting:
+            waiting.pop()(b"".join(kept), whole)
+
+    def pieces() -> Iterator[bytes]:
+        size = 0
+        for piece in answer.content:
+            size += len(piece)
+            if size <= MAX_BYTES:
+                kept.append(piece)
+            if piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
+                tell(whole=True)
+            yield piece
+        tell(whole=True)
+
+    def close() -> None:
+        answer.close()
+        tell(whole=False)
+
+    return replace(answer, content=pieces(), close=close)
+
+
+class LivePages:
+    """A page that shows the conversations as they grow: each new step is appended to it.
+
+    It answers a browser that knows the address, which nobody can guess. It needs no script. The answer stays
+    open, and ends with the watch, so the page stays as it is.
+    """
+
+    def __init__(self, traces: Callable[[], Sequence[Trace]]) -> None:
+        self.path = f"/zoolab/{secrets.token_urlsafe(16)}"
+        self._traces = traces
+        self._changed = threading.Condition()
+        self._version, self._over, self._open = 0, False, 0
+
+    def of(self, path: str) -> HttpResponse | None:
+        """The page of this address; None if it is none of zoolab's."""
+        if not path.startswith("/zoolab/"):
+            return None
+        if not secrets.compare_digest(path.encode(), self.path.encode()):
+            return HttpResponse(404, {}, [])
+        headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
+        content = self._grow()
+        return HttpResponse(200, headers, content, close=content.close)
+
+    def grown(self) -> None:
+        """There is more to show."""
+        with self._changed:
+            self._version += 1
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the pages, and wait until they are whole; a browser that does not listen is left behind."""
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._open, timeout=2)
+
+    def _grow(self) -> Generator[bytes, None, None]:
+        before, after = growing_page("zoolab watches")
+        shown: dict[int, int] = {}
+        seen = -1
+        with self._changed:
+            self._open += 1
+        try:
+            yield before.encode()
+            while sum(shown.values()) < _MOST_STEPS:
+                with self._changed:
+                    is_new = seen != self._version or self._over or self._changed.wait(_QUIET)
+                    seen, over = self._version, self._over
+                for number, trace in enumerate(self._traces(), 1):
+                    first, steps = shown.get(number, 0), len(trace.steps)
+                    if steps > first:
+                        said = f"Conversation {number}, turn {trace.steps[steps - 1].turn}"
+                        yield render_steps(trace, first, said).encode()
+                        shown[number] = steps
+                if over:
+                    break
+                if not is_new:
+                    yield b"<!-- nothing new -->"
+            yield after.encode()
+        finally:
+            with self._changed:
+                self._open -= 1
+                self._changed.notify_all()
+
+
+class Seen(AbstractContextManager["Seen"]):
+    """What goes to the endpoints of OpenAI and Anthropic while it is open; made by `watch`.
+
+    While it is open, `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` name this place, in this process and in those
+    that it starts, so clients that are made meanwhile pass through here. Keys are passed on and never kept.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        folder: Path | None,
+        who: Header,
+        *,
+        key: str = "",
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.folder = folder
+        #: Requests that could not be read as a conversation, and why. They were passed on all the same.
+        self.unread: list[str] = []
+        #: What was broken on purpose, in all conversations.
+        self.faults: list[Fault] = []
+        self._upstream, self._who, self._key, self._ended = upstream, who, key, ended
+        self._keeper: Replay | None = None
+        self._conversations = Conversations(self._begin, self._grown)
+        self._inspectors: list[Inspector] = []
+        self._told: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._before: dict[str, str | None] = {}
+        self.pages = LivePages(lambda: self.traces)
+
+    def __enter__(self) -> Self:
+        # What passes through must not wait for what is written about it.
+        self._switches = sys.getswitchinterval()
+        sys.setswitchinterval(min(self._switches, 0.0005))
+        self._server = LoopbackServer(self._answer)
+        self._recorder = threading.Thread(target=self._record, daemon=True)
+        self._recorder.start()
+        for name, text in self.environment.items():
+            self._before[name] = os.environ.get(name)
+            os.environ[name] = text
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, text in self._before.items():
+            if text is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = text
+        self._before = {}
+        self._told.put(None)
+        self._recorder.join()
+        sys.setswitchinterval(self._switches)
+        self.pages.close()
+        self._server.close()
+        self._ended()
+        for number, trace in enumerate(self.traces, 1):
+            if self.folder is not None:
+                trace.save(self.folder / f"{number:03}.jsonl")
+
+    def __repr__(self) -> str:
+        return f"<Seen: {len(self.traces)} conversations>"
+
+    @property
+    def url(self) -> str:
+        """Where the server is, without a path."""
+        return self._server.url
+
+    @property
+    def page(self) -> str:
+        """The address of the page that shows the traces as they grow."""
+        return self.url + self.pages.path
+
+    @property
+    def traces(self) -> list[Trace]:
+        """A trace for each conversation, in the order in which they began."""
+        return self._conversations.traces
+
+    @property
+    def failures(self) -> list[dict[int, str]]:
+        """For each conversation, what was refused or broke off, by the number of the request."""
+        return [dict(conversation.failures) for conversation in self._conversations.all]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a program must be told to pass through here, as environment variables."""
+        own = {"OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_BASE_URL": self.url}
+        before = {**os.environ, **self._before}
+        for name in ("NO_PROXY", "no_proxy"):
+            own[name] = ",".join(filter(None, [before.get(name), "127.0.0.1"]))
+        # No key is needed where a model here answers, but clients refuse to begin without one.
+        keys = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if self._key]
+        return {**own, **{name: self._key for name in keys if not before.get(name)}}
+
+    def run(self, command: Sequence[str]) -> int:
+        """Run a program that passes through here, to its end; returns its exit code.
+
+        Raises `InvalidInput` if it cannot be started.
+        """
+        with start_program(command, self.environment) as program:
+            return program.wait()
+
+    def inspect(self, number: int = -1) -> Inspector:
+        """Step through a conversation in a notebook; it grows on show. By default the last one."""
+        inspector = inspect(self._trace(number))
+        self._inspectors.append(inspector)
+        return inspector
+
+    def what_changed(self, number: int = -1) -> Report:
+        """What the program did with a conversation between its requests; by default with the last one."""
+        return what_changed(self._trace(number))
+
+    def _trace(self, number: int) -> Trace:
+        self.wait()
+        if not -len(self.traces) <= number < len(self.traces):
+            what = f"there is no conversation {excerpt(number)}: {len(self.traces)} were seen"
+            raise InvalidInput(what, advice="run the code that asks the model first")
+        return self.traces[number]
+
+    def wait(self) -> None:
+        """Wait until all that has passed through is in the traces."""
+        seen = threading.Event()
+        if self._recorder.is_alive():
+            self._told.put(seen.set)
+            seen.wait()
+
+    # What passes through
+
+    def _answer(self, request: HttpRequest) -> HttpResponse:
+        page = self.pages.of(request.path) if request.method == "GET" else None
+        if page is not None or request.api is None:
+            return page or self._upstream(request)
+        api, asked, came = request.api, request.content, perf_counter()
+        found: list[Conversation] = []  # none if the request cannot be read as one of a conversation
+        self._told.put(lambda: found.append(self._conversations.ask(*read_request(api, asked), came)))
+        response = self._upstream(request)
+
+        def heard(content: bytes, whole: bool) -> None:
+            ended = perf_counter()
+            self._told.put(
+                lambda: self._answered(found, response, said_in(api, response, content, whole), ended)
+            )
+
+        return _tapped(response, heard)
+
+    # What is made of it, in a thread of its own
+
+    def _record(self) -> None:
+        while (task := self._told.get()) is not None:
+            try:
+                task()
+            except Exception as error:  # whatever passes through, the watch goes on
+                self.unread.append(scrub(str(error)))
+
+    def _answered(
+        self, found: list[Conversation], response: HttpResponse, said: Reply | str, came: float
+    ) -> None:
+        self.faults += response.faults
+        for conversation in found:
+            self._conversations.answer(conversation, said, came, next(iter(response.faults), None))
+            if self.folder is not None and isinstance(said, Reply):
+                self._keep(self.folder / RECORDING, conversation, said)
+
+    def _keep(self, path: Path, conversation: Conversation, reply: Reply) -> None:
+        if self._keeper is None:
+            Recording(path, self._who)
+            self._keeper = Replay(path)
+        if conversation.request is not None:
+            response = {**completion_of(reply), "sent": dict(conversation.sent)}
+            self._keeper.recording.add(self._keeper.body(conversation.request), response)
+
+    def _begin(self, body: dict[str, Any]) -> Trace:
+        number = len(self._conversations.all) + 1
+        path = None if self.folder is None else self.folder / f"{number:03}.jsonl"
+        return Trace(path, meta={"model": str(body.get("model") or ""), "watched": number})
+
+    def _grown(self, trace: Trace) -> None:
+        self.pages.grown()
+        for inspector in self._inspectors:
+            if inspector.trace is trace:
+                with suppress(Exception):  # a notebook that is gone must not end the watch
+                    inspector.grown()
+
+
+def start_program(
+    command: Sequence[str], environment: Mapping[str, str], **given: Any
+) -> subprocess.Popen[bytes]:
+    """Start a command with further environment variables; raises `InvalidInput` if it cannot be started."""
+    try:
+        return subprocess.Popen([*command], env={**os.environ, **environment}, **given)
+    except (OSError, ValueError, IndexError) as error:
+        what = f"cannot start {excerpt(' '.join(command[:1]))}: {getattr(error, 'strerror', '') or error}"
+        raise InvalidInput(what, advice="name a program and its arguments") from None

@@ -1,0 +1,235 @@
+"""Grade one submission: the cases run on the trusted side, against a process with the student's code."""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.running.interrupts import cpu_time
+from zoolab_grader.channel import UNEXPLAINED, Closed, Gone, Late, Process, Wait, in_words
+from zoolab_grader.isolation import Isolation
+from zoolab_grader.labs import Case, Lab
+from zoolab_grader.student import Student, Wrong, cleaned
+from zoolab_grader.submissions import read_cells
+from zoolab_grader.worker.jail import UNPROTECTED
+
+DEFAULT_SEED = "zoolab"
+
+MAX_DEADLY = 3
+MAX_NOTES = 20
+MAX_HAPPENED = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class CaseGrade:
+    """What a submission got for one case; `happened` and `hint` are empty for a case that passed."""
+
+    name: str
+    asks: str
+    points: float
+    out_of: float
+    public: bool
+    happened: str = ""
+    hint: str = ""
+    walk: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the case gave all of its points."""
+        return self.points == self.out_of
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The grade of one submission: the same bytes, lab and seed give the same grade.
+
+    `notes` says what was odd about the submission as a whole, such as a cell that does not compile;
+    `missing` names the protections that this system could not give.
+    """
+
+    lab: str
+    submission: str
+    seed: str
+    cases: tuple[CaseGrade, ...]
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> float:
+        """What the submission got."""
+        return sum(case.points for case in self.cases)
+
+    @property
+    def out_of(self) -> float:
+        """What it could get."""
+        return sum(case.out_of for case in self.cases)
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether nothing kept the submission from anything."""
+        return set(UNPROTECTED) <= set(self.missing)
+
+    @property
+    def nothing(self) -> str:
+        """Why there is no point at all: the one reason of all cases, what was odd, or both; may be empty."""
+        if self.points:
+            return ""
+        told = {case.happened for case in self.cases}
+        reason = told.pop() if len(told) == 1 else ""
+        return "; ".join(filter(None, [reason, *(note for note in self.notes[:1] if note not in reason)]))
+
+
+def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) -> Grade:
+    """Grade the submission at `path` by the cases of the lab.
+
+    Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if it has no process.
+
+    >>> from zoolab_grader.isolation import Plain
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
+    ('gone.py cannot be read: No such file or directory',)
+    """
+    try:
+        cells = read_cells(path)
+        unreadable = "" if cells else f"{path.name} has no code"
+    except InvalidInput as error:
+        cells, unreadable = [], str(error)
+    return grade_cells(lab, cells, isolation, seed, path.name, unreadable)
+
+
+def grade_cells(
+    lab: Lab,
+    cells: Sequence[str],
+    isolation: Isolation,
+    seed: str = DEFAULT_SEED,
+    name: str = "cells",
+    unreadable: str = "",
+    watch: Callable[[int, int], None] | None = None,
+) -> Grade:
+    """As `grade`, for cells that were read already; `unreadable` says why there are none.
+
+    `watch` is told how many cases are done, and of how many.
+
+    >>> from zoolab_grader.isolation import Plain
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
+    ('it is a picture',)
+    """
+    loading, missing = _Loading(lab, cells, isolation), isolation.missing
+    student, found = Student(loading.start, lab.seconds), list[CaseGrade]()
+    try:
+        for case in lab.cases:
+            began = cpu_time()
+            found.append(grade_case(case, student, f"{seed}/{name}", unreadable))
+            student.left -= cpu_time() - began  # a submission can make judging slow, too
+            if watch:
+                watch(len(found), len(lab.cases))
+    finally:
+        student.stop()
+    if loading.broken is not None:
+        raise loading.broken
+    notes = (unreadable,) if unreadable else tuple(loading.notes)
+    return Grade(lab.name, name, seed, tuple(found), notes, missing)
+
+
+def grade_case(case: Case, student: Student, seed: str, unreadable: str = "") -> CaseGrade:
+    """What a submission gets for a case; `unreadable` says why there is no submission."""
+    failed = CaseGrade(case.name, case.asks, 0, case.points, case.public, hint=case.hint)
+    if unreadable:
+        hint = "Run your notebook from top to bottom, save it, and hand that in."
+        return replace(failed, happened=cleaned(unreadable, MAX_HAPPENED), hint=hint)
+    try:
+        case.check(student, random.Random(f"{seed}/{case.name}"))
+    except Wrong as wrong:
+        return replace(failed, happened=cleaned(wrong.happened, MAX_HAPPENED), walk=tuple(wrong.walk or ()))
+    except Exception as error:
+        student.stop()
+        # For the lab's author: the kind and the line, and not the message, which may hold what is hidden.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} at line {last.lineno} of {Path(last.filename).name}"
+        return replace(failed, happened=f"the result has a form that cannot be judged ({where})")
+    return replace(failed, points=case.points, hint="")
+
+
+@dataclass(slots=True)
+class _Loading:
+    """Starts processes with the submission loaded; what was odd while loading is noted once.
+
+    A cell that its process does not survive is left out from then on, so that the others count. If all cells
+    have been loaded before, or nobody knows what ended the process, it is tried once more first: the machine
+    may have been the reason.
+    """
+
+    lab: Lab
+    cells: Sequence[str]
+    isolation: Isolation
+    notes: list[str] = field(default_factory=list)
+    deadly: set[int] = field(default_factory=set)
+    doubtful: set[int] = field(default_factory=set)
+    noted: bool = False
+    broken: Exception | None = None
+
+    def start(self, student: Student) -> Process:
+        while len(self.deadly) < MAX_DEADLY and student.left > 0:
+            try:
+                process = self.isolation.start()
+            except (OSError, InvalidInput) as error:
+                # That there is no process is not the submission's doing, and must not cost it a case.
+                self.broken = error
+                raise
+            try:
+                loaded = self._load(process, student)
+            except BaseException:  # whoever interrupts it may keep the traceback, and with it the process
+                process.ended()
+                raise
+            if loaded:
+                self.noted = True
+                return process
+        raise Wrong(f"{len(self.deadly)} cells of the submission ended its process: {self.notes[-1]}")
+
+    def _load(self, process: Process, student: Student) -> bool:
+        """Run the cells, one message each; False if one of them was too much for the process."""
+        wait = Wait(process, min(self.lab.seconds * 2, student.left))
+        for number, cell in enumerate(self.cells, start=1):
+            if number in self.deadly:
+                continue
+            try:
+                wait.send({"do": "load", "cell": cell, "call": number})
+                reply = wait.message()
+                if reply.get("call") != number:
+                    raise Gone("answered a call that was not made")
+            except (Gone, Late) as error:
+                how, what = wait.end(), str(error)
+                student.left -= wait.charged
+                if isinstance(error, Late):
+                    student.late = True
+                    what = f"did not finish within {in_words(wait.seconds, 1)}"
+                elif isinstance(error, Closed):
+                    what = f"ended its process: {how or error}"
+                if (self.noted or how == UNEXPLAINED) and number not in self.doubtful:
+                    self.doubtful.add(number)
+                    return False
+                self.deadly.add(number)
+                note = f"cell {number} {what}; it is left out"
+                student.broken[cell] = note
+                self.notes.append(note)
+                return False
+            self._note(reply.get("problem"), number, student)
+        student.left -= wait.charged
+        return True
+
+    def _note(self, problem: object, number: int, student: Student) -> None:
+        if self.noted or not isinstance(problem, dict) or len(self.notes) >= MAX_NOTES:
+            return
+        where = cleaned(problem.get("at") or f"cell {number}", 100)
+        note = f"{where}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
+        if problem.get("type") == "ModuleNotFoundError":
+            note += f" (this lab offers only {' and '.join(('the standard library', *self.lab.uses))})"
+        student.broken[self.cells[number - 1]] = note
+        if note not in self.notes:
+            self.notes.append(note)

@@ -1,0 +1,245 @@
+"""Submissions: which files were handed in, their names, the cells of code in them, and which are alike."""
+
+from __future__ import annotations
+
+import io
+import json
+import keyword
+import os
+import re
+import tokenize
+from codecs import lookup
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.util import decode_source
+from itertools import combinations
+from pathlib import Path
+from zlib import crc32
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import digest
+from zoolab_grader.worker.notebook import without_magics
+
+MAX_BYTES = 20_000_000
+MAX_CELLS = 2_000
+MAX_CODE = 1_000_000
+# Codecs of the standard library for names of hosts: their time grows with the square of the text.
+_NO_TEXT = ("idna", "punycode")
+
+_CELL_MARK = re.compile(r"^# %%(.*)$", re.MULTILINE)
+
+
+def read_cells(path: Path) -> list[str]:
+    """The code cells of the file at `path`; raises `InvalidInput` if it cannot be read."""
+    return hand_in(path.name, path).cells()
+
+
+def _cells_of_notebook(text: str, name: str) -> list[str]:
+    try:
+        cells = [cell for cell in json.loads(text)["cells"] if cell.get("cell_type") == "code"]
+        sources = [cell.get("source", "") for cell in cells]
+        return [source if isinstance(source, str) else "".join(source) for source in sources]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        wanted = "a notebook as Jupyter saves it"
+        raise InvalidInput(f"{name} cannot be read as a notebook", expected=wanted) from error
+
+
+def cells_of_script(text: str) -> list[str]:
+    """The cells of code of a py:percent file; a file without marks is one cell."""
+    before, *marked = _CELL_MARK.split(text)
+    pairs = zip(marked[::2], marked[1::2], strict=True)
+    code = [part for head, part in pairs if "[markdown]" not in head and "[raw]" not in head]
+    return [part.removeprefix("\n") for part in (before, *code)]
+
+
+SUFFIXES = (".ipynb", ".py")
+ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What a submission consists of: its bytes, or why they could not be read."""
+
+    name: str
+    suffix: str
+    data: bytes
+    unreadable: str = ""
+
+    @property
+    def content(self) -> str:
+        """The hash of what was handed in."""
+        head = f"{self.suffix}\n{'unreadable' if self.unreadable else ''}\n"
+        return sha256(head.encode() + self.data).hexdigest()
+
+    def cells(self) -> list[str]:
+        """The code cells as they were written; raises `InvalidInput` if they cannot be read."""
+        name, is_notebook = self.name, self.suffix == ".ipynb"
+        if self.unreadable:
+            raise InvalidInput(self.unreadable)
+        if len(self.data) > MAX_BYTES:
+            raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
+        try:
+            text = self.data.decode("utf-8-sig") if is_notebook else _source(self.data)
+        except (SyntaxError, UnicodeError, LookupError) as error:
+            raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
+        cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text)
+        if len(cells) > MAX_CELLS:
+            raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
+        if sum(map(len, cells)) > MAX_CODE:
+            raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
+        return [cell for cell in cells if cell.strip()]
+
+
+def _source(data: bytes) -> str:
+    encoding = lookup(tokenize.detect_encoding(io.BytesIO(data).readline)[0])
+    if encoding.name in _NO_TEXT:
+        raise LookupError(encoding.name)
+    return decode_source(data)
+
+
+def hand_in(name: str, path: Path) -> Handed:
+    """Read a submission, no more of it than is graded."""
+    suffix = path.suffix.lower()
+    try:
+        with path.open("rb") as file:
+            return Handed(name, suffix, file.read(MAX_BYTES + 1))
+    except OSError as error:
+        return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
+
+
+def find_submissions(places: Sequence[Path]) -> tuple[dict[str, Path], tuple[tuple[str, str], ...]]:
+    """The submissions at `places`, in the order of their names, and what was passed over, with the reasons.
+
+    Places are files, and folders that are searched for `.ipynb` and `.py`. A name is the path within the
+    folder, no two are the same, and a file that is reached twice is one submission. Raises `InvalidInput` for
+    a place that does not exist.
+    """
+    bases: dict[Path, Path] = {}
+    skipped: list[tuple[str, str]] = []
+    for place in places:
+        if place.is_dir():
+            for path in _within(place, skipped):
+                bases.setdefault(path.resolve(), place.resolve())
+        elif not place.is_file():
+            raise InvalidInput(f"{place} does not exist", expected="a submission, or a folder of them")
+        elif place.suffix.lower() not in SUFFIXES:
+            unpack = "unpack it first" if place.suffix.lower() in ARCHIVES else ""
+            wanted = "a notebook (.ipynb) or a .py file"
+            raise InvalidInput(f"{place} is not a submission", expected=wanted, advice=unpack)
+        else:
+            bases.setdefault(place.resolve(), place.parent.resolve())
+    return dict(sorted(_names(bases).items())), tuple((_clean(where), why) for where, why in sorted(skipped))
+
+
+def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
+    def pass_over(path: str | Path, why: str | None) -> None:
+        skipped.append((Path(path).relative_to(folder).as_posix(), why or "cannot be read"))
+
+    for here, folders, names in os.walk(
+        folder, onerror=lambda error: pass_over(error.filename, error.strerror)
+    ):
+        for path in (Path(here, name) for name in (*folders, *names)):
+            if why := _passed_over(path):
+                # Of hidden files only those are named that might be somebody's work.
+                if not path.name.startswith(".") or path.is_dir() or path.suffix.lower() in SUFFIXES:
+                    pass_over(path, why)
+            elif path.is_file():
+                yield path
+        folders[:] = [name for name in folders if not _passed_over(Path(here, name))]
+
+
+def _passed_over(path: Path) -> str:
+    """Why a file or a folder is none of the submissions; empty if it may be one."""
+    if path.is_symlink():
+        return "it is a link"
+    if path.name in (".ipynb_checkpoints", "__pycache__") or "-checkpoint." in path.name:
+        return "it is a checkpoint"
+    if path.name.startswith((".", "__MACOSX")):
+        return "it is hidden"
+    if path.is_dir():
+        return ""
+    if not path.is_file():
+        return "it is not a file"
+    suffix = path.suffix.lower()
+    if suffix in ARCHIVES:
+        return "it is an archive: unpack it first"
+    return "" if suffix in SUFFIXES else "it is neither a notebook (.ipynb) nor a .py file"
+
+
+def _names(bases: dict[Path, Path]) -> dict[str, Path]:
+    """A name for each file: its path within its base; if two would be the same, more of the path."""
+    found = {path: path.relative_to(base).parts for path, base in bases.items()}
+    while True:
+        times = Counter(found.values())
+        shared = [path for path, parts in found.items() if times[parts] > 1 and parts != path.parts]
+        if not shared:
+            return {_clean("/".join(parts)): path for path, parts in found.items()}
+        for path in shared:
+            found[path] = path.parts[-len(found[path]) - 1 :]
+
+
+def _clean(name: str) -> str:
+    """A name that can be shown and written anywhere; one that had to be changed still has no double."""
+    if name.isprintable():
+        return name
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    return f"{shown}~{digest(name)[:8]}"
+
+
+#: Tokens in a run: fewer find more in common in work that is not alike.
+RUN = 16
+#: How much of two shapes is the same, from 0 to 1, if they are listed.
+ALIKE = 0.75
+#: Runs below which a shape is too short to say anything.
+SHORTEST = 20
+MAX_COMPARED = 50_000
+_LEFT_OUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
+_KINDS = {tokenize.NAME: "name", tokenize.NUMBER: "number", tokenize.STRING: "text"}
+
+#: What work is compared by: a hash for each run of tokens, in which its kind stands for every name, number
+#: and text. So other names, another layout and other comments make no difference.
+Shape = frozenset[int]
+
+
+def shape_of(cells: Sequence[str]) -> Shape:
+    """The hashes of all runs of tokens in these cells; nothing in them is run or compiled.
+
+    >>> renamed = "def total(prices):  # mine\\n    return sum(price * 2 for price in prices)"
+    >>> shape_of(["def add(xs):\\n  return sum(x * 3 for x in xs)"]) == shape_of([renamed])
+    True
+    """
+    tokens = list(_tokens("\n".join(map(without_magics, cells))[:MAX_COMPARED] + "\n"))
+    return frozenset(crc32(" ".join(tokens[at : at + RUN]).encode()) for at in range(len(tokens) - RUN + 1))
+
+
+def _tokens(code: str) -> Iterator[str]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type in _LEFT_OUT:
+                continue
+            if keyword.iskeyword(token.string) or token.type == tokenize.OP:
+                yield token.string
+            else:
+                yield _KINDS.get(token.type, str(token.type))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return  # the rest is no Python
+
+
+def alike(shapes: Mapping[str, Shape], given: Shape = frozenset()) -> list[tuple[float, str, str]]:
+    """The pairs that are alike, the most alike first: how much, and their names.
+
+    What students were given, and what many have, does not count.
+    """
+    times = Counter(run for shape in shapes.values() for run in shape)
+    usual = {run for run, count in times.items() if count > max(len(shapes) / 2, 6)}
+    own = {name: shape - given - usual for name, shape in shapes.items()}
+    long_enough = sorted(name for name, shape in own.items() if len(shape) >= SHORTEST)
+    found: list[tuple[float, str, str]] = []
+    for one, other in combinations(long_enough, 2):
+        both = len(own[one] & own[other])
+        share = both / (len(own[one]) + len(own[other]) - both)
+        if share >= ALIKE:
+            found.append((share, one, other))
+    return sorted(found, key=lambda pair: (-pair[0], *pair[1:]))

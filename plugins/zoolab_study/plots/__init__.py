@@ -1,0 +1,15 @@
+"""What the runs of an experiment look like; they work as the displays of `zoolab.plots` do.
+
+AblationDisplay         variants side by side, and whether their difference is decisive
+ErrorTaxonomyDisplay    which errors were recovered from, and which answers are silently wrong
+FaultRecoveryDisplay    how often runs survive each injected fault
+RecallDisplay           how often the right tool is among the k that are sent
+ReliabilityDisplay      how often all of k tries succeed (pass^k)
+CostDisplay             what a conversation costs as it grows
+"""
+
+from zoolab_study.plots.curves import CostDisplay, RecallDisplay, ReliabilityDisplay
+from zoolab_study.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
+
+__all__ = ["AblationDisplay", "CostDisplay", "ErrorTaxonomyDisplay"]
+__all__ += ["FaultRecoveryDisplay", "RecallDisplay", "ReliabilityDisplay"]

@@ -1,0 +1,43 @@
+"""The model that the options of a command name."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from zoolab.errors import InvalidInput
+from zoolab.models.openai import OpenAIModel
+from zoolab.models.replay import Replay, local_model
+from zoolab.plugins import MODELS
+from zoolab.records import Model
+
+DEFAULT_RECORDING = "starter"
+DEFAULT_TOOLS = ("add", "multiply", "get_weather", "check_status")
+
+
+def is_live(options: argparse.Namespace) -> bool:
+    """Whether an endpoint is asked."""
+    return bool(options.live or options.model or options.base_url or options.provider)
+
+
+def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
+    """A live endpoint, a local model, or a recording: the one that is named, else the default recording."""
+    recording: str | None = getattr(options, "recording", None)
+    stream: bool = getattr(options, "stream", False)
+    if sum([options.local is not None, is_live(options), recording is not None]) > 1:
+        raise InvalidInput("more than one model is asked", advice="choose --live, --local or --recording")
+    if options.local is not None:
+        return local_model()(options.local or None, stream=stream)
+    if options.provider:
+        return _provider(options.provider)(options.model, base_url=options.base_url, stream=stream)
+    if is_live(options):
+        return OpenAIModel(options.model, base_url=options.base_url, stream=stream)
+    return Replay(recording or default, stream=stream)
+
+
+def _provider(name: str) -> Callable[..., Model]:
+    make: Callable[..., Model] | None = MODELS.find(name)
+    if make is None or name == "local":
+        known = ", ".join(each for each in MODELS.entries() if each != "local")
+        raise InvalidInput(f"no provider is named {name!r}", expected=f"one of {known}")
+    return make

@@ -1,8 +1,0 @@
-# The names of this package, for type checkers, and for `zoolab.lazy`, which imports them when they are used.
-
-from zoolab.endpoint.cases import Case as Case
-from zoolab.endpoint.cases import all_cases as all_cases
-from zoolab.endpoint.cases import find_cases as find_cases
-from zoolab.endpoint.judging import Verdict as Verdict
-from zoolab.endpoint.server import Endpoint as Endpoint
-from zoolab.endpoint.server import endpoint as endpoint
