@@ -143,7 +143,7 @@ def walk(
             log.append({"role": "tool", "tool_call_id": call.id, "content": content})
             yield step("result", call.slot, log[-1])
         invalid = [call.name for call in calls if verdicts[call.slot].problems]
-        for name in {name if name in known else "unknown tools" for name in invalid}:
+        for name in dict.fromkeys(name if name in known else "no tool" for name in invalid):
             failures[name] += 1
             if failures[name] > retries:
                 raise RuntimeError(f"calls of {name} failed validation in {failures[name]} turns")
