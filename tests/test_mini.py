@@ -298,6 +298,7 @@ TELLING: list[list[Said]] = [
     [(asks("{", "["), None), GOOD_CALL, (asks("{"), None), (asks("{"), None), ANSWER],
     [(asks('{"word": "longest", "x": 1, "tags": [1]}', name="pick"), None), ANSWER],
     [(asks("{}", '{"why": "leave"}', '{"why": "so"}', name="fail"), None), ANSWER],
+    [(asks('{"a": 1, "b": 2, "a": 3}', '{"a": 1, "b": 2} {}'), None), ANSWER],
     [FAILED, FAILED, FAILED, ANSWER],
     [FAILED, GOOD_CALL, ({"role": "assistant", "content": " "}, "stop"), ANSWER],
     [GOOD_CALL] * 6,
