@@ -485,6 +485,24 @@ print("right" if looked_up == {"ip": "192.0.2.10"} else "not yet: the fork asks 
 # </details>
 
 # %% [markdown]
+# ## The whole loop in one file
+#
+# You have seen every step from outside. Now read how it is made. `zoolab.mini` is one file of 300 lines, with the same six steps and the same `messages[]`. It has no trace
+# and no inspector. Its heart is one function. In it, `log` is `messages[]`. Find the lines that add to it. To which step does
+# each of them belong?
+
+# %%
+import inspect
+
+from zoolab import mini
+
+print(inspect.getsource(mini.walk))
+
+# %% [markdown]
+# The other functions each make one step. `print(inspect.getsource(mini))` shows them all, and reading them takes about ten minutes. A test compares `mini` with `zoolab.walk`,
+# step by step, on recordings like the ones of this course.
+
+# %% [markdown]
 # ## What to keep
 #
 # - The model asks. Your program decides, runs and answers.

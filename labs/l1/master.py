@@ -18,6 +18,10 @@
 # with its defaults.
 #
 # Read notebook 01 first. This lab takes about 45 minutes and needs no key and no network.
+#
+# Your function is the beginning of a larger one. `zoolab.mini` is the same loop in a file of 300 lines: it also checks
+# arguments against the schema, replaces ids that repeat, and stops a model that keeps making mistakes. When you have
+# finished, read it and find your own lines in it: `import inspect, zoolab.mini; print(inspect.getsource(zoolab.mini))`.
 
 # %% [markdown]
 # ## What you get
