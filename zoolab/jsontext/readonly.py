@@ -136,7 +136,10 @@ def _frozen_dict(value: dict[Any, Any], level: int) -> ReadOnlyDict:
     deepest = 0
     for key, item in made.items():
         if type(item) not in _WORDS:
-            _put_in_dict(made, key, inside := _inside(item, level))
+            inside = item
+            if type(item) not in _FINISHED:
+                inside = _frozen(item, level + 1)
+                _put_in_dict(made, key, inside)
             deepest = max(deepest, json_levels(inside))
     made._levels = 1 + deepest
     return made

@@ -380,8 +380,10 @@ class Turns:
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:
-        limits = (tool.timeout, self.budget.seconds_left())
-        return min((each for each in limits if each is not None), default=None)
+        left = self.budget.seconds_left()
+        if left is None or tool.timeout is None:
+            return tool.timeout if left is None else left
+        return min(tool.timeout, left)
 
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
