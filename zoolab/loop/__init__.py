@@ -200,7 +200,7 @@ def _steps(
                 continue
             verdicts = yield from turns.validate(asked)
             outcomes = yield from turns.execute(asked, verdicts)
-            yield from turns.answer(asked, outcomes)
+            yield from turns.answer(asked, verdicts, outcomes)
             turns.end()
     finally:
         turns.runner.close()
