@@ -28,7 +28,9 @@ class CallIds:
 
     def take(self, wanted: object) -> str:
         """Return the wanted id, if it is one and free; else the next free one of zoolab's own."""
-        own = wanted if isinstance(wanted, str) and wanted and wanted not in self._taken else next(self._free)
+        own = wanted if isinstance(wanted, str) else ""
+        if not own or own in self._taken:
+            own = next(self._free)
         self._taken.add(own)
         return own
 
