@@ -3,12 +3,16 @@
 import time
 
 import pytest
+from counting import lines_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from walks import CALL, TOOLS, Watched, add, check_paired
 
 from zoolab.errors import InvalidInput, LoopError, ModelError, ToolLoopLimitReached, ToolRetriesExhausted
+from zoolab.loop import walk
+from zoolab.models.scripted import Scripted
 from zoolab.records import Limits, Reply
+from zoolab.repair import RuleRepair
 from zoolab.runs import Trace, run
 from zoolab.runs.nested import as_tool
 from zoolab.steps.define import tool
@@ -161,6 +165,24 @@ def test_the_same_call_with_the_same_result_ends_a_walk():
 def test_the_arguments_of_repeated_calls_are_compared_as_json(written, repeats):
     trace = run("Hi", TOOLS, Watched(*([("add", raw)] for raw in written), "Done."), limits=Limits(retries=9))
     assert [step.record.repeats for step in trace.steps if step.kind == "result"] == repeats
+
+
+def test_a_repaired_call_is_the_same_as_one_that_needed_no_repair():
+    written = ['{"a":1,"b":2}', "{'a': 1, 'b': 2}", '{"a":1,"b":2,}']
+    trace = run("Hi", TOOLS, Watched(*([("add", raw)] for raw in written), "Done."), repair=RuleRepair())
+    assert [step.record.repeats for step in trace.steps if step.kind == "result"] == [1, 2, 3]
+
+
+def test_a_round_takes_the_same_work_however_long_the_walk_is():
+    def lines_of_rounds(rounds):
+        model = Scripted([*([("add", {"a": number})] for number in range(rounds)), "Done."])
+        steps = walk("Hi", [add], model, limits=Limits(turns=rounds + 1))
+        return lines_of(lambda: Trace.record(steps))
+
+    lines_of_rounds(1)  # what is compiled and imported at the first use
+    few, more, many = (lines_of_rounds(rounds) for rounds in (10, 110, 310))
+    assert many - more == 2 * (more - few)
+    assert more - few < 100 * 1_000
 
 
 def test_polling_with_changing_results_is_no_loop():

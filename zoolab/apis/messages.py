@@ -7,14 +7,14 @@ never raise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, groupby
+from itertools import groupby
 from typing import Any
 
 from zoolab.apis.conversation import ROLES
 from zoolab.apis.reading import Reading
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, json_or
-from zoolab.records.messages import Message
+from zoolab.records.messages import Message, free_ids
 from zoolab.records.outgoing import RAW
 
 
@@ -105,9 +105,8 @@ def turns_of(messages: Sequence[Message]) -> list[list[tuple[Message, str]]]:
 
 
 def fresh_ids(messages: Iterable[Message]) -> Iterator[str]:
-    """Ids that no call has yet, of nine letters and digits, because Mistral takes no others."""
-    taken = {call.get("id") for message in messages for call in raw_calls(message)}
-    return (made for number in count(1) if (made := f"call{number:05d}") not in taken)
+    """Return ids that no call has yet."""
+    return free_ids({call.get("id") for message in messages for call in raw_calls(message)})
 
 
 def extra(item: Mapping[str, Any], vendor: str, field: str) -> Any:

@@ -119,17 +119,42 @@ def _frozen(value: Any, level: int) -> Any:
     if level > MAX_LEVELS:
         raise TooDeep("a value that contains itself or is nested too deeply", expected=_LEVELS)
     if type(value) is dict:
-        made = _new_dict(ReadOnlyDict)
-        _fill_dict(made, {key: _inside(item, level) for key, item in value.items()})
-        inside = max(map(json_levels, made.values()), default=0)
-        made._levels = 1 + (inside if all(type(key) is str for key in value) else NOT_JSON)
-        return made
+        return _frozen_dict(value, level)
     if type(value) is list:
-        listed = _new_list(ReadOnlyList)
-        _fill_list(listed, [_inside(item, level) for item in value])
-        listed._levels = 1 + max(map(json_levels, listed), default=0)
-        return listed
+        return _frozen_list(value, level)
     return _frozen_other(value, level)
+
+
+def _frozen_dict(value: dict[Any, Any], level: int) -> ReadOnlyDict:
+    """Copy a dict in C, then freeze what is in the copy; most of it is text, which stays."""
+    made: ReadOnlyDict = _new_dict(ReadOnlyDict)
+    if not _TEXTS.issuperset(map(type, value)):  # a key of any other class may change its hash
+        _fill_dict(made, {key: _inside(item, level) for key, item in value.items()})
+        made._levels = NOT_JSON
+        return made
+    _fill_dict(made, value)
+    deepest = 0
+    for key, item in made.items():
+        if type(item) not in _WORDS:
+            inside = item
+            if type(item) not in _FINISHED:
+                inside = _frozen(item, level + 1)
+                _put_in_dict(made, key, inside)
+            deepest = max(deepest, json_levels(inside))
+    made._levels = 1 + deepest
+    return made
+
+
+def _frozen_list(value: list[Any], level: int) -> ReadOnlyList:
+    made: ReadOnlyList = _new_list(ReadOnlyList)
+    _fill_list(made, value)
+    deepest = 0
+    for index, item in enumerate(made):
+        if type(item) not in _WORDS:
+            _put_in_list(made, index, inside := _inside(item, level))
+            deepest = max(deepest, json_levels(inside))
+    made._levels = 1 + deepest
+    return made
 
 
 def _inside(item: Any, level: int) -> Any:
@@ -153,7 +178,8 @@ def _frozen_other(value: Any, level: int) -> Any:
 
 
 _LEVELS = f"at most {MAX_LEVELS} levels of dicts and lists"
+_TEXTS = frozenset({str})
 _WORDS = frozenset({str, bool, type(None)})
 _FINISHED = _WORDS | {ReadOnlyDict, ReadOnlyList, int, float, bytes, frozenset}
-_new_dict, _fill_dict = dict.__new__, dict.update
-_new_list, _fill_list = list.__new__, list.extend
+_new_dict, _fill_dict, _put_in_dict = dict.__new__, dict.update, dict.__setitem__
+_new_list, _fill_list, _put_in_list = list.__new__, list.extend, list.__setitem__

@@ -87,6 +87,16 @@ class Walk(Iterator[Step]):
             self.messages = end.value
             raise
 
+    def rest(self) -> Iterator[Step]:
+        """Yield the steps that are left, for a caller that has entered a `Hold` and answers none.
+
+        Such a caller needs nothing of what `next` does around each step.
+        """
+        if self._answer is None and self._missed is None:
+            self.messages = yield from self._steps
+        else:
+            yield from self
+
     def answer(self, record: Record | Step) -> None:
         """Replace the record of the step that was just seen, for the rest of the walk.
 
@@ -190,7 +200,7 @@ def _steps(
                 continue
             verdicts = yield from turns.validate(asked)
             outcomes = yield from turns.execute(asked, verdicts)
-            yield from turns.answer(asked, outcomes)
+            yield from turns.answer(asked, verdicts, outcomes)
             turns.end()
     finally:
         turns.runner.close()

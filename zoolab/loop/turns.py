@@ -294,10 +294,10 @@ class Turns:
                     self.made[slot] = self._make(call, outcomes[slot])
         return outcomes
 
-    def answer(self, calls: list[ToolCall], outcomes: list[Outcome]) -> Ask:
+    def answer(self, calls: list[ToolCall], verdicts: list[Verdict], outcomes: list[Outcome]) -> Ask:
         """Show the tool message of each call, now a part of `messages[]`."""
         for slot, call in enumerate(calls):
-            result = self._result(slot, call, outcomes[slot])
+            result = self._result(slot, call, verdicts[slot].arguments, outcomes[slot])
             self.messages = self.messages.with_next(result.message)
             answer = yield Step("result", self.turn, slot, result, self.messages, 1, call)
             if answer is not None:
@@ -380,8 +380,10 @@ class Turns:
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:
-        limits = (tool.timeout, self.budget.seconds_left())
-        return min((each for each in limits if each is not None), default=None)
+        left = self.budget.seconds_left()
+        if left is None or tool.timeout is None:
+            return tool.timeout if left is None else left
+        return min(tool.timeout, left)
 
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
@@ -396,11 +398,18 @@ class Turns:
         untrusted = "" if tool is None else tool.untrusted
         return make_result(outcome, call.id, self.options.envelope, untrusted, self.limits.result_bytes)
 
-    def _result(self, slot: int, call: ToolCall, outcome: Outcome) -> Result:
-        """The tool message of a call, with how often in a row this call has had this result."""
+    def _result(
+        self, slot: int, call: ToolCall, arguments: dict[str, Any] | None, outcome: Outcome
+    ) -> Result:
+        """Return the tool message of a call, with how often in a row this call has had this result.
+
+        `arguments` are those that ran, so that a repaired call is the same as one that needed no repair.
+        """
         result = self.made.pop(slot, None) or self._make(call, outcome)
         results = self.results[call.name]
-        asked = canonical(json_or(call.arguments, call.arguments.strip() or "{}"))
+        if arguments is None:  # they are broken, or do not meet the schema
+            arguments = json_or(call.arguments, call.arguments.strip() or "{}")
+        asked = canonical(arguments)
         before = results.get(asked)
         if before is not None and _without_measures(before) == _without_measures(result):
             result = replace(result, repeats=before.repeats + 1)

@@ -152,16 +152,20 @@ class Reply:
         try:
             message = read_only(self.message)
             _set(self, "message", message if is_strict(message) else read_only(any_json(message)))
-            for name, given in (("usage", self.usage), ("raw", self.raw), ("sent", self.sent)):
-                if given is not None:
-                    _set(self, name, read_only(dict(given) if isinstance(given, Mapping) else None))
+            if self.usage is not None:
+                _set(self, "usage", _read_only_dict(self.usage))
+            if self.raw is not None:
+                _set(self, "raw", _read_only_dict(self.raw))
+            if self.sent is not None:
+                _set(self, "sent", _read_only_dict(self.sent))
             if self.pieces or type(self.pieces) is not tuple:
                 _set(self, "pieces", read_only(_only(dict, self.pieces)))
         except TooDeep as error:
             raise ModelError(f"the model replied with {error.what}", expected=error.expected) from None
-        for name, word in (("finish_reason", self.finish_reason), ("model", self.model)):
-            if word is not None and type(word) is not str:
-                _set(self, name, as_text(word))
+        if self.finish_reason is not None:
+            _set(self, "finish_reason", as_text(self.finish_reason))
+        if self.model is not None:
+            _set(self, "model", as_text(self.model))
         if self.faults or type(self.faults) is not tuple:
             _set(self, "faults", _only(Fault, self.faults))
         if self.changed or type(self.changed) is not tuple:
@@ -224,6 +228,13 @@ def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         elif isinstance(kept.get(outer), dict):
             kept[outer] = without(kept[outer], [inner])
     return kept
+
+
+def _read_only_dict(given: object) -> Mapping[str, Any] | None:
+    if not isinstance(given, Mapping):
+        return None
+    made: Mapping[str, Any] = read_only(given if isinstance(given, dict) else dict(given))
+    return made
 
 
 def _only(kind: type, items: object) -> tuple[Any, ...]:

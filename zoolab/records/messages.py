@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple, cast, overload
 
 from zoolab.jsontext.readonly import read_only
@@ -57,6 +58,16 @@ def _written(call: Any) -> WrittenCall:
     inner = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
     given = (inner.get("name"), outer.get("id"), inner.get("arguments"))
     return WrittenCall(*("" if each is None else as_text(each) for each in given))
+
+
+def free_ids(taken: Container[object]) -> Iterator[str]:
+    """Yield ids for calls, of nine letters and digits, because Mistral takes no others; none is `taken`.
+
+    >>> ids = free_ids({"call00001"})
+    >>> next(ids), next(ids)
+    ('call00002', 'call00003')
+    """
+    return (made for number in count(1) if (made := f"call{number:05d}") not in taken)
 
 
 #: Makes of a message, given with its number, the one that goes on, or None; and lines that tell of changes.

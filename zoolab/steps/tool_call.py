@@ -12,7 +12,7 @@ from typing import Any
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, ToolCall
-from zoolab.records.messages import text_of
+from zoolab.records.messages import free_ids, text_of
 from zoolab.tools import ToolRegistry
 
 
@@ -21,25 +21,18 @@ class CallIds:
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._taken: set[str] = set()
-        self._made = 0
+        self._free = free_ids(self._taken)
         for message in messages:
             for call in message.get("tool_calls") or ():
                 self.take(call.get("id"))
 
     def take(self, wanted: object) -> str:
-        """The wanted id, if it is one and free; else the next free one of zoolab's own.
-
-        These are nine letters and digits, because Mistral takes no others.
-        """
-        if isinstance(wanted, str) and wanted and wanted not in self._taken:
-            self._taken.add(wanted)
-            return wanted
-        made = ""
-        while not made or made in self._taken:
-            self._made += 1
-            made = f"call{self._made:05d}"
-        self._taken.add(made)
-        return made
+        """Return the wanted id, if it is one and free; else the next free one of zoolab's own."""
+        own = wanted if isinstance(wanted, str) else ""
+        if not own or own in self._taken:
+            own = next(self._free)
+        self._taken.add(own)
+        return own
 
 
 def read_calls(

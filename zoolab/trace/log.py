@@ -128,7 +128,7 @@ class TraceLog(Recording):
             with Hold():
                 try:
                     add = self.add
-                    for step in walk:
+                    for step in walk.rest() if isinstance(walk, Walk) else walk:
                         add(step)
                     self._end_with_answer()
                 except BaseException as error:
