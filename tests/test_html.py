@@ -35,6 +35,7 @@ from zoolab.records import (
 from zoolab.runs.nested import as_tool
 from zoolab.show.markup import Html, block, join, style_sheet, tag, visible
 from zoolab.show.page import MAX_STEPS, render_fragment, render_page
+from zoolab.show.wording import duration
 from zoolab.tools import ToolRegistry
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
@@ -437,6 +438,30 @@ def _luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [
+        (0, "under 1 ms"),
+        (0.99, "under 1 ms"),
+        (1, "1 ms"),
+        (999, "999 ms"),
+        (1_000, "1.0 s"),
+        (999.9, "1.0 s"),
+        (59_900, "59.9 s"),
+        (59_999, "1 min 0 s"),
+        (60_000, "1 min 0 s"),
+        (90_000, "1 min 30 s"),
+        (119_999, "2 min 0 s"),
+        (4_000_000, "66 min 40 s"),
+        (70_000_000, "1,166 min 40 s"),
+        (float("inf"), "unknown"),
+        (float("nan"), "unknown"),
+    ],
+)
+def test_a_duration_is_told_in_the_unit_that_fits(milliseconds: float, said: str) -> None:
+    assert duration(milliseconds) == said
 
 
 def test_markup_is_escaped_by_construction() -> None:
