@@ -207,7 +207,7 @@ def test_what_is_allowed_for_the_session_later_is_not_allowed_before_it(choice):
 
     said = iter([Decision("once"), Decision("deny"), Decision(choice)])
     replies = [[("erase", {"disk": disk})] for disk in "abcd"]
-    parent = run("Hi", [erase], Scripted([*replies, "Done."]), ask=lambda step: next(said))
+    parent = run("Hi", [erase], Scripted([*replies, "Done."]), ask=lambda _: next(said))
     assert ran == ["a", "c", "d"]
     granted = parent.turns[2].calls[0].decided
     assert next(said, None) is None

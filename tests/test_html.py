@@ -33,8 +33,9 @@ from zoolab.records import (
     Withheld,
 )
 from zoolab.runs.nested import as_tool
+from zoolab.show.block_types import Room
 from zoolab.show.markup import Html, block, join, style_sheet, tag, visible
-from zoolab.show.page import MAX_STEPS, render_fragment, render_page
+from zoolab.show.page import MAX_STEPS, render_blocks, render_fragment, render_page
 from zoolab.show.wording import duration
 from zoolab.tools import ToolRegistry
 
@@ -438,6 +439,14 @@ def _luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_the_style_of_a_text_is_a_field_and_not_its_label() -> None:
+    room = Room(10_000)
+    for style, class_ in (("raw", "raw"), ("prose", "prose"), ("call", "raw call")):
+        for label in ("the answer", "the Python call", "anything"):
+            made = str(render_blocks([room.code(label, "words", style=style)]))
+            assert re.findall(r'<pre class="([^"]*)"', made) == [class_]
 
 
 @pytest.mark.parametrize(

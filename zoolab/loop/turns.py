@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 Ask = Generator[Step, Record | Step | None, Any]
 
-_BY_HAND = Decision("pending", "this tool has no function here: send its Outcome")
+_BY_HAND = Decision("pending", "this tool has no function here: send its Outcome", by="rule")
 #: The budgets of retries for the final answer and for failed replies; no tool can have these names.
 ANSWER = "the final answer"
 REPLY = "the reply"
@@ -226,6 +226,7 @@ class Turns:
             budget = call.name if call.name in self.registry else None
             failed = before.get(budget, 0)
             verdict = self._judge(call, is_last=call is calls[-1])
+            self._note_denied(call)
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
             )
@@ -236,6 +237,13 @@ class Turns:
             verdicts.append(verdict)
         self._put_repairs(calls, verdicts)
         return verdicts
+
+    def _note_denied(self, call: ToolCall) -> None:
+        """Write down a call of a denied tool; the permissions are not asked about it."""
+        tool = self.registry.get(call.name)
+        if tool is not None and (call.name in self.denied or self.registry.denies(call.name)):
+            given = json_or(None, call.arguments)
+            self.permissions.note_denied(tool, given if isinstance(given, dict) else {})
 
     def _put_repairs(self, calls: list[ToolCall], verdicts: list[Verdict]) -> None:
         """Put repaired arguments in the place of the broken ones: what goes back is what ran.

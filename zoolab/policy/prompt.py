@@ -8,7 +8,6 @@ import threading
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.policy.permissions import NOBODY
 from zoolab.policy.rules import escape
 from zoolab.records import Decision, Step
 
@@ -58,7 +57,7 @@ def ask_user(step: Step) -> Decision:
         streams = (sys.stdin, sys.stdout)
         on_terminal = all(stream is not None and stream.isatty() for stream in streams)
         if not on_terminal and not hasattr(find_shell(), "kernel"):
-            return Decision("deny", f"{NOBODY} is there to be asked")
+            return Decision("deny", "nobody is there to be asked", by="nobody")
         return _ask(step, decision)
 
 
@@ -107,7 +106,7 @@ def _ask(step: Step, pending: Decision) -> Decision:
     for _ in range(ATTEMPTS):
         answer = _read(f"allow {name}? {choices}: ")
         if answer is None:
-            return Decision("deny", f"{NOBODY} answered")
+            return Decision("deny", "nobody answered", by="nobody")
         if answer == "5" and choices != _CHOICES:
             _say(whole)
         elif answer in _ANSWERS:
@@ -117,7 +116,7 @@ def _ask(step: Step, pending: Decision) -> Decision:
             return Decision(choice, "answered when asked", escape(shown) if shown else None)
         else:
             _say(f"please answer {choices}")
-    return Decision("deny", f"{NOBODY} gave an answer that makes sense")
+    return Decision("deny", "nobody gave an answer that makes sense", by="nobody")
 
 
 def _say(line: str) -> None:

@@ -87,7 +87,7 @@ MAX_RESOURCE = 4_096
 
 _RISKS = get_args(Risk)
 _RULE = re.compile(r"([A-Za-z0-9_*-]{1,100})(?:\((.*)\))?(?:#([0-9a-f]{32}))?", re.DOTALL)
-BY_RISK = Decision("once", "its risk is not asked about")
+BY_RISK = Decision("once", "its risk is not asked about", by="rule")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,14 +223,14 @@ class Policy:
     def judge(self, tool: Tool, touched: Touched) -> Decision:
         """The decision for a call that touches this."""
         if refusal := self.denial(tool, touched):
-            return Decision("deny", f"the policy denies {refusal}")
+            return Decision("deny", f"the policy denies {refusal}", by="rule")
         if any(rule.may_cover(tool, touched) for rule in self._ask):
-            return Decision("pending", f"{tool.name} is to be asked about: allow it?")
+            return Decision("pending", f"{tool.name} is to be asked about: allow it?", by="rule")
         if tool.risk not in self.ask:
             return BY_RISK
         if self.allows(tool, touched):
-            return Decision("once", f"the policy allows {tool.name}")
-        return Decision("pending", f"{tool.name} is of {tool.risk} risk: allow it?")
+            return Decision("once", f"the policy allows {tool.name}", by="rule")
+        return Decision("pending", f"{tool.name} is of {tool.risk} risk: allow it?", by="rule")
 
     def allows(self, tool: Tool, touched: Touched) -> bool:
         """Whether a rule allows such a call; what is denied is not looked at."""
