@@ -323,7 +323,8 @@ def test_a_replay_tells_the_model_the_same_reason(denied: bool) -> None:
         options = {"policy": Policy(deny=["wipe(**)"])}
     trace = run("Go.", TOOLS, Scripted([[("wipe", {})], "Done."]), **options)
     outcome = trace.turns[0].calls[0].outcome
-    assert outcome is not None and outcome.error is not None
+    assert outcome is not None
+    assert outcome.error is not None
     failure = outcome.error
     assert failure.message == f"wipe did not run: {failure.reason}"
     assert (failure.reason == reason) is not denied
