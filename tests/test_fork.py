@@ -223,6 +223,17 @@ def test_what_is_allowed_for_the_session_later_is_not_allowed_before_it(choice):
         assert ran == ["c"] * edit.allowed
 
 
+def test_without_a_model_a_fork_asks_that_of_its_parent():
+    model = Watched("First.", "Second.")
+    parent = run("Hi", [], model)
+    assert parent.fork(1).answer == "Second."
+    assert len(model.requests) == 2
+    # Steps that were walked by hand have no model.
+    loose = Trace.record(walk("Hi", [], Scripted(["First."])))
+    with pytest.raises(InvalidInput, match="no model to continue the fork; pass model="):
+        loose.fork(1, tools=[])
+
+
 def test_a_fork_can_be_forked():
     run_ = Counted()
     child = run_.fork(run_.seq("execute"), Outcome("edited"))

@@ -1,6 +1,7 @@
 """Jobs: what kills its worker is found, and nothing else is lost. (Real kills: test_experiment_kills.py.)"""
 
 import os
+import time
 from concurrent.futures import BrokenExecutor, Executor, Future
 
 import pytest
@@ -98,6 +99,16 @@ def test_after_a_stop_no_more_items_begin():
             if result == 3:
                 jobs.stop()
     assert found == [0, 1, 2, 3]
+
+
+def test_who_leaves_with_an_error_waits_for_no_process():
+    workers = Workers("processes", 1)
+    work = workers.submit(time.sleep, 3_000)
+    while not work.running():
+        time.sleep(0.01)
+    workers.__exit__(KeyError, KeyError(), None)
+    with pytest.raises(BrokenExecutor):
+        work.result(60)
 
 
 @pytest.mark.parametrize(
