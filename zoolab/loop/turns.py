@@ -112,7 +112,7 @@ class Turns:
         self.offered = () if self.calls == "text" else tuple(tool.sent for tool in self.registry)
 
     def searchable(self, registry: ToolRegistry) -> ToolRegistry:
-        """The tools, with one that searches them."""
+        """Add a tool that searches the others."""
         from zoolab.retrieval import with_search
 
         return with_search(registry, self.options.retrieve)
@@ -369,7 +369,7 @@ class Turns:
             return check_call(call, registry, deny=denied)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
-        """What somebody decides on a call, or the outcome that they give in place of running it."""
+        """Wait for a decision on a call, or for an outcome that is given in place of running it."""
         try:
             answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
         except KeyboardInterrupt as interrupt:  # while a person was asked
@@ -405,7 +405,7 @@ class Turns:
         return make_result(outcome, call.id, self.options.envelope, untrusted, self.limits.result_bytes)
 
     def _result(self, slot: int, call: ToolCall, outcome: Outcome) -> Result:
-        """The tool message of a call, with how often in a row this call has had this result."""
+        """Make the tool message of a call, and count how often in a row it had this result."""
         result = self.made.pop(slot, None) or self._make(call, outcome)
         results = self.results[call.name]
         asked = canonical(json_or(call.arguments, call.arguments.strip() or "{}"))
@@ -418,7 +418,7 @@ class Turns:
         return result
 
     def _replace_last(self, message: Message) -> None:
-        """A new list: moments of `messages[]` that were handed out keep what they showed."""
+        """Replace the last message in a new list: moments that were handed out stay as they are."""
         self.messages = self.messages.first(len(self.messages) - 1).with_next(message)
 
 

@@ -80,7 +80,7 @@ def _failure(error: BaseException) -> Failure:
 
 
 def said(error: BaseException) -> str:
-    """The class of an error and what it says, also if it cannot say anything."""
+    """Return the class of an error and its message, even if the message cannot be read."""
     name, text = type(error).__name__, _message(error)
     return f"{name}: {text}" if text else name
 
@@ -93,13 +93,13 @@ def _message(error: BaseException) -> str:
 
 
 def refused(call: ToolCall, verdict: Verdict) -> Outcome:
-    """The outcome of a call that did not pass validation: what is wrong with it, for the model to read."""
+    """Make the outcome of a call that failed validation: the model reads what is wrong."""
     problems = "; ".join(problem.message for problem in verdict.problems)
     return _not_run(verdict.error_code or "invalid_arguments", call, f": {problems}")
 
 
 def denied(call: ToolCall, reason: str) -> Outcome:
-    """The outcome of a call that had no permission."""
+    """Make the outcome of a call that had no permission."""
     reason = reason or "it was denied"
     return _not_run("permission_denied", call, f" did not run: {reason}", reason)
 
