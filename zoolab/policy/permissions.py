@@ -38,7 +38,7 @@ _NO_RULES = Policy()
 
 
 def policies_path() -> Path:
-    """The user's policies.json: in `ZOOLAB_CONFIG`, or the platform's folder for configuration."""
+    """Find the user's policies.json: in `ZOOLAB_CONFIG`, or the platform's configuration folder."""
     chosen = os.environ.get("ZOOLAB_CONFIG")
     if chosen:
         return Path(chosen).expanduser().absolute() / "policies.json"
@@ -56,7 +56,7 @@ class PolicyFile:
         self._last: tuple[bytes | None, Policy] = (None, _NO_RULES)
 
     def read(self) -> Policy:
-        """The rules as they are on the disk now; `InvalidInput` if they cannot be understood."""
+        """Read the rules that are on the disk now; raise `InvalidInput` if they cannot be understood."""
         data = self._bytes()
         if data is None:
             return _NO_RULES
@@ -86,7 +86,7 @@ class PolicyFile:
 
     @contextmanager
     def _held(self) -> Generator[Policy]:
-        """The rules as they are; nobody else changes them meanwhile."""
+        """Lock the file and read its rules; no other process changes them meanwhile."""
         make_folder(self.path.parent, 0o700, "set ZOOLAB_CONFIG to a folder that can be written")
         with locked(self.path.with_name(f"{self.path.name}.lock")):
             yield self.read()
@@ -228,7 +228,7 @@ class Permissions:
         return cls(policy, policies_path(), audit)
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
-        """The decision that stands: once, session, always, deny; or pending, if the user has to decide."""
+        """Return the decision that stands: once, session, always, deny; pending if the user decides."""
         if self._unwatched and self.policy.waves_through(tool):
             return BY_RISK
         touched = Touched.by(tool, arguments)

@@ -62,7 +62,7 @@ def ask_user(step: Step) -> Decision:
 
 
 def describe_call(step: Step) -> list[str]:
-    """What a person has to know of a pending call, in lines; whatever a model wrote is harmless to show."""
+    """Describe a pending call to a person, in lines; what a model wrote is made harmless to show."""
     decision: Any = step.record
     name, given = harmless(step.call.name if step.call else "?"), _arguments(step)
     more = f"... and {len(given) - MAX_SHOWN:,} characters more" if len(given) > MAX_SHOWN else ""
@@ -120,13 +120,13 @@ def _ask(step: Step, pending: Decision) -> Decision:
 
 
 def _say(line: str) -> None:
-    """A screen that lacks a letter shows its number."""
+    """Print a line; a screen that lacks a letter shows its number."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _read(prompt: str) -> str | None:
-    """What is typed; None at the end of the input, and in a notebook that cannot ask."""
+    """Read what is typed; None at the end of the input, and in a notebook that cannot ask."""
     try:
         return input(prompt).strip().lower()
     except (EOFError, OSError, RuntimeError, UnicodeError):  # StdinNotImplementedError is a RuntimeError
@@ -134,7 +134,7 @@ def _read(prompt: str) -> str | None:
 
 
 def _arguments(step: Step) -> str:
-    """What the call would run with, as JSON; what the model wrote, if that is not known."""
+    """Return the arguments of the call as JSON; the model's own text if they are not known."""
     decision: Any = step.record
     if decision.arguments is None:
         return harmless(step.call.arguments if step.call else "")
