@@ -172,6 +172,9 @@ def test_nobody_there_means_no_unless_yes(zoo: Shell, option: tuple[str, ...], a
     assert ran.code == 0
     assert ("cron was restarted" in ran.out) is allowed
     assert ("permission_denied" in ran.out) is not allowed
+    # The person is told of --yes, and the model is not.
+    assert ("zoolab: nobody is there to allow restart_service; with --yes it runs" in ran.err) is not allowed
+    assert "--yes" not in ran.out
 
 
 def restarting(zoo: Shell, *options: str) -> Ran:

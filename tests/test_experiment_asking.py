@@ -3,6 +3,7 @@
 import threading
 import time
 
+import httpx
 import openai
 import pytest
 from hypothesis import example, given
@@ -114,6 +115,14 @@ def test_pauses_grow_and_are_random():
     failed.__cause__ = ConnectionError()
     assert [patience(failed, attempt, max) for attempt in range(9)] == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
     assert patience(failed, 3, min) == 0
+
+    # A class is known by what it is, and not by its name.
+    named_alike = ModelError("of another library")
+    named_alike.__cause__ = type("APIConnectionError", (Exception,), {})("gone")
+    assert patience(named_alike, 0, max) is None
+    line = ModelError("the line broke")
+    line.__cause__ = httpx.ReadError("gone")
+    assert patience(line, 0, max) == 0.5
     assert patience(ModelError("the script has no reply to request"), 0, max) is None
 
 

@@ -195,6 +195,45 @@ def test_what_was_allowed_for_the_session_stays_allowed():
     assert results(child) == ["wiped x", "wiped y"]
 
 
+@pytest.mark.parametrize("choice", ["session", "always"])
+def test_what_is_allowed_for_the_session_later_is_not_allowed_before_it(choice):
+    ran = []
+
+    @tool(risk="high")
+    def erase(disk: str) -> str:
+        """Erase a disk."""
+        ran.append(disk)
+        return f"erased {disk}"
+
+    said = iter([Decision("once"), Decision("deny"), Decision(choice)])
+    replies = [[("erase", {"disk": disk})] for disk in "abcd"]
+    parent = run("Hi", [erase], Scripted([*replies, "Done."]), ask=lambda _: next(said))
+    assert ran == ["a", "c", "d"]
+    granted = parent.turns[2].calls[0].decided
+    assert next(said, None) is None
+    for seq in range(1, parent.turns[-1].seq + 1):
+        ran.clear()
+        child = parent.fork(seq, model=Scripted([[("erase", {"disk": "new"})], "Done."]))
+        assert ("erased new" in results(child)[-1]) == (seq >= granted), seq
+        # Nobody answers in a fork, so only what was answered before the fork runs.
+        assert set(ran) <= ({"a", "c"} if seq < granted else {"c", "d", "new"}), seq
+    for edit in (Decision("deny"), Decision("once")):
+        ran.clear()
+        parent.fork(granted, edit, model=Scripted([[("erase", {"disk": "new"})], "Done."]))
+        assert ran == ["c"] * edit.allowed
+
+
+def test_without_a_model_a_fork_asks_that_of_its_parent():
+    model = Watched("First.", "Second.")
+    parent = run("Hi", [], model)
+    assert parent.fork(1).answer == "Second."
+    assert len(model.requests) == 2
+    # Steps that were walked by hand have no model.
+    loose = Trace.record(walk("Hi", [], Scripted(["First."])))
+    with pytest.raises(InvalidInput, match="no model to continue the fork; pass model="):
+        loose.fork(1, tools=[])
+
+
 def test_a_fork_can_be_forked():
     run_ = Counted()
     child = run_.fork(run_.seq("execute"), Outcome("edited"))

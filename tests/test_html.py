@@ -33,8 +33,10 @@ from zoolab.records import (
     Withheld,
 )
 from zoolab.runs.nested import as_tool
-from zoolab.show.page import MAX_STEPS, render_fragment, render_page
+from zoolab.show.block_types import Room
+from zoolab.show.page import MAX_STEPS, render_blocks, render_fragment, render_page
 from zoolab.text.markup import Html, block, join, style_sheet, tag, visible
+from zoolab.text.wording import duration
 from zoolab.tools import ToolRegistry
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
@@ -437,6 +439,38 @@ def _luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_the_style_of_a_text_is_a_field_and_not_its_label() -> None:
+    room = Room(10_000)
+    for style, class_ in (("raw", "raw"), ("prose", "prose"), ("call", "raw call")):
+        for label in ("the answer", "the Python call", "anything"):
+            made = str(render_blocks([room.code(label, "words", style=style)]))
+            assert re.findall(r'<pre class="([^"]*)"', made) == [class_]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [
+        (0, "under 1 ms"),
+        (0.99, "under 1 ms"),
+        (1, "1 ms"),
+        (999, "999 ms"),
+        (1_000, "1.0 s"),
+        (999.9, "1.0 s"),
+        (59_900, "59.9 s"),
+        (59_999, "1 min 0 s"),
+        (60_000, "1 min 0 s"),
+        (90_000, "1 min 30 s"),
+        (119_999, "2 min 0 s"),
+        (4_000_000, "66 min 40 s"),
+        (70_000_000, "1,166 min 40 s"),
+        (float("inf"), "unknown"),
+        (float("nan"), "unknown"),
+    ],
+)
+def test_a_duration_is_told_in_the_unit_that_fits(milliseconds: float, said: str) -> None:
+    assert duration(milliseconds) == said
 
 
 def test_markup_is_escaped_by_construction() -> None:

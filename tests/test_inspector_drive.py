@@ -16,6 +16,7 @@ from walks import CALL, TOOLS, Watched, add, check_paired
 from zoolab import (
     Decision,
     Outcome,
+    Policy,
     Replay,
     Request,
     Scripted,
@@ -312,6 +313,24 @@ def test_replay_answers_from_the_trace_itself() -> None:
     child = forks.replay(trace, 2, None)
     assert (child.answer, len(model.requests)) == ("It is 3.", 2)
     assert child.options["model"] is model
+
+
+@pytest.mark.parametrize("denied", [True, False])
+def test_a_replay_tells_the_model_the_same_reason(denied: bool) -> None:
+    reason = "the job did not run: wait for it"
+    options: dict[str, Any] = {"ask": lambda _: Decision("deny", reason)}
+    if denied:
+        options = {"policy": Policy(deny=["wipe(**)"])}
+    trace = run("Go.", TOOLS, Scripted([[("wipe", {})], "Done."]), **options)
+    outcome = trace.turns[0].calls[0].outcome
+    assert outcome is not None
+    assert outcome.error is not None
+    failure = outcome.error
+    assert failure.message == f"wipe did not run: {failure.reason}"
+    assert (failure.reason == reason) is not denied
+    for seq in range(1, len(trace.steps)):
+        again = forks.replay(trace, seq, None)
+        assert [error.message for error in again.errors] == [failure.message]
 
 
 def test_a_replay_that_misses_shows_the_nearest_difference() -> None:

@@ -421,7 +421,8 @@ def test_a_change_in_the_middle_of_a_walk_is_refused_too(kiosk: Kiosk) -> None:
         run("Milk?", tools, Scripted([[("ask", {"what": "tea"})], "Done."]))
     assert failed(trace) == [("ask", "permission_denied"), ("buy", "resource_not_found")]
     assert failed(again) == [("ask", "permission_denied")]
-    assert "read it in .changed, then call accept('ask')" in trace.errors[0].message
+    assert "has another description than the one that you accepted" in trace.errors[0].message
+    assert "accept(" not in trace.errors[0].message  # the model reads it
     assert kiosk.calls == ["ask milk", "ask tea"]
 
 

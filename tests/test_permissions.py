@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from shell import KEY
 
-from zoolab import Scripted, run, tool
-from zoolab.errors import InvalidInput, LockHeld
+from zoolab import Scripted, ToolRegistry, run, tool, with_tools
+from zoolab.errors import InvalidInput, LockHeld, PermissionDenied
 from zoolab.files import locked, write_whole
 from zoolab.policy import Permissions, Policy
 from zoolab.policy.permissions import MAX_BYTES, MAX_RULES, PolicyFile, policies_path
@@ -352,7 +352,8 @@ def test_every_decision_is_written_down(tmp_path):
         permissions.settle(READ, A, Decision(choice, "so be it"))
     permissions.decide(READ, A)
     permissions.settle(LOST, {}, Decision("once"))
-    permissions.settle(READ, B, Decision("deny", "nobody is there to be asked"))
+    permissions.settle(READ, B, Decision("deny", "nobody restarts a database on Friday"))
+    permissions.settle(READ, B, Decision("deny", "no", by="nobody"))
     assert [(e["tool"], e["choice"], e["who"]) for e in entries(log)] == [
         ("safe", "once", "rule"),
         ("read_file", "once", "rule"),
@@ -363,6 +364,7 @@ def test_every_decision_is_written_down(tmp_path):
         ("read_file", "session", "person"),
         ("read_file", "session", "rule"),
         ("lost", "deny", "rule"),
+        ("read_file", "deny", "person"),
         ("read_file", "deny", "nobody"),
     ]
     entry = entries(log)[4]
@@ -370,6 +372,70 @@ def test_every_decision_is_written_down(tmp_path):
     assert entry["resource"] == "/srv/a*.txt"
     assert json.loads(entry["arguments"]) == A
     assert abs(datetime.fromisoformat(entry["time"]) - datetime.now(UTC)).total_seconds() < 60
+
+
+def test_a_call_that_deny_denies_is_written_down(tmp_path):
+    log = tmp_path / "audit.jsonl"
+
+    @tool(risk="high")
+    def erase(disk: str) -> str:
+        """Erase a disk."""
+        return disk
+
+    @tool
+    def ping() -> str:
+        """Ping."""
+        return "pong"
+
+    registry = ToolRegistry([erase, ping])
+    registry.deny("ping")
+    replies = [[("erase", {"disk": "a"}), ("erase", "[broken"), ("ping", {}), ("nothing", {})], "Done."]
+    permissions = Permissions(Policy(allow=["*"]), audit=log)
+    trace = run("Go.", registry, Scripted(replies), policy=permissions, deny=["erase"])
+    trace.fork(1, model=Scripted([[("erase", {"disk": "b"})], "Done."]))
+    model = with_tools(Scripted(["Done."]), registry, policy=permissions, deny=["erase"])
+    with pytest.raises(PermissionDenied):
+        model.call_tool("erase", {"disk": "c"})
+    assert [(e["tool"], e["arguments"], e["choice"], e["who"]) for e in entries(log)] == [
+        ("erase", '{"disk":"a"}', "deny", "rule"),
+        ("erase", "{}", "deny", "rule"),
+        ("ping", "{}", "deny", "rule"),
+        ("erase", '{"disk":"b"}', "deny", "rule"),
+        ("erase", '{"disk":"c"}', "deny", "rule"),
+    ]
+
+
+def test_always_without_a_place_to_keep_it_says_so(path, tmp_path):
+    log = tmp_path / "audit.jsonl"
+    settled = Permissions(audit=log).settle(READ, A, Decision("always", "I trust it"))
+    assert (settled.choice, settled.by) == ("session", "person")
+    assert settled.reason == "I trust it; it holds for this session only, because no policies.json keeps it"
+    assert entries(log)[0]["choice"] == "session"
+    assert Permissions(path=path).settle(READ, A, Decision("always", "I trust it")).reason == "I trust it"
+
+
+def test_what_the_model_reads_never_says_how_to_get_around_the_person(path):
+    @tool(risk="high")
+    def erase() -> str:
+        """Erase."""
+        return "erased"
+
+    written(path, allow=["erase"])
+    permissions = Permissions(path=path)
+    path.write_text("{", encoding="utf-8")
+
+    @tool
+    def forward() -> str:
+        """Forward."""
+        return with_tools(Scripted([]), [erase]).call_tool("erase", {})
+
+    script = [[("erase", {}), ("forward", {})], "Done."]
+    for options in ({"policy": permissions}, {}, {"deny": ["erase"]}):
+        trace = run("Go.", [erase, forward], Scripted(script), envelope="plain", **options)
+        first, second = [message["content"] for message in trace.messages if message["role"] == "tool"]
+        assert ("nobody allowed it" in second) is ("policy" not in options)
+        for word in ("--", "=", "zoolab policy", "move it away", "chmod", "allow("):
+            assert word not in first + second
 
 
 def test_no_secret_and_no_flood_is_written_down(tmp_path):

@@ -124,7 +124,7 @@ def test_nobody_is_asked_where_nobody_sits(person, monkeypatch):
     for name in ("sys.stdin", "sys.stdout"):
         person.types("1")
         monkeypatch.setattr(name, io.StringIO("1\n"))
-        assert ask_user(pending()) == Decision("deny", "nobody is there to be asked")
+        assert ask_user(pending()) == Decision("deny", "nobody is there to be asked", by="nobody")
     person.types("1")
     monkeypatch.setattr("sys.stdin", None)
     assert ask_user(pending()).choice == "deny"

@@ -153,6 +153,27 @@ def test_two_answers_to_the_same_messages_are_two_conversations():
     assert first is not second
 
 
+def test_a_conversation_that_takes_back_its_last_question_goes_on():
+    seen = watched()
+    messages = [{"role": "user", "content": "Hi"}]
+
+    def answered(conversation, text):
+        reply = {"role": "assistant", "content": text}
+        seen.answer(conversation, Reply(reply), 0.0)
+        return reply
+
+    first = seen.ask(Request(messages), {}, 0.0)
+    messages += [answered(first, "Hello"), {"role": "user", "content": "And?"}]
+    assert seen.ask(Request(messages), {}, 0.0) is first
+    second = seen.ask(Request(messages), {}, 0.0)  # a copy of it, while the first waits
+    messages += [answered(conversation, "Yes") for conversation in (first, second)][:1]
+    assert seen.ask(Request([*messages, {"role": "user", "content": "Why?"}]), {}, 0.0) is first
+    answered(first, "So.")
+    # It ends with the last reply of the copy, so nothing in it is new to the copy.
+    assert second is not first
+    assert seen.ask(Request(messages), {}, 0.0) is first
+
+
 def test_responses_kept_by_the_endpoint_are_joined_by_their_id():
     seen = watched()
     first = seen.ask(Request([{"role": "user", "content": "Hi"}]), {}, 0.0)

@@ -197,7 +197,8 @@ def test_errors_and_tool_calls():
 
 COLUMNS = [
     *("run_id", "case_id", "variant", "model", "seed", "turn", "seq", "step", "slot", "call_id", "attempt"),
-    *("tool", "expected_tool", "status", "error_code", "error_type", "outcome", "fault", "t_start"),
+    *("tool", "arguments", "expected_tool", "status", "error_code", "error_type", "message", "outcome"),
+    *("fault", "t_start"),
     *("duration_ms", "n_messages", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning"),
 ]
 
@@ -224,11 +225,35 @@ def test_the_frame_has_one_row_a_step_and_its_documented_columns():
     assert frame["slot"].dropna().tolist() == [0, 1, 0, 1, 0, 0, 1]
     assert frame["error_code"].dropna().tolist() == ["invalid_json"] * 2
     assert frame["error_type"].dropna().tolist() == ["parse_error"] * 2
+    assert frame["arguments"].dropna().tolist() == [
+        *('{"a":1}', "{", '{"a":1}', "{"),
+        *('{"a":1}', '{"a":1}', "{"),
+    ]
+    assert frame["message"].notna().tolist() == frame["error_code"].notna().tolist()
     assert frame["n_messages"].tolist() == [0, 1, 1, 2, 2, 2, 2, 3, 4, 4, 5]
     assert frame["tokens_in"].dropna().tolist() == [10, 10]
     assert frame["duration_ms"].notna().tolist() == [s.kind in ("request", "execute") for s in trace.steps]
     assert frame["t_start"].is_monotonic_increasing
     assert set(frame["outcome"]) == {"answer"}
+
+
+def test_the_frame_says_what_went_wrong_and_with_which_arguments():
+    long = "x" * 1_000
+    calls = [("fail", {"a": 7}), ("add", {"a": long}), ("wipe", {}), ("nobody", {})]
+    trace = run("Hi", TOOLS, Scripted([calls, "Done."]))
+    frame = trace.to_frame()
+    wrong = frame[frame["error_code"].notna()]
+    said = {
+        (row.step, row.tool): row.message
+        for row in wrong[["step", "tool", "message"]].itertuples(index=False)
+    }
+    assert said["execute", "fail"] == said["result", "fail"] == "FileNotFoundError: no 7"
+    assert said["execute", "wipe"] == said["result", "wipe"] == "wipe did not run: nobody allowed it"
+    assert said["validate", "add"] == said["result", "add"]
+    assert said["validate", "add"].startswith("/a: expected integer")
+    assert "nobody" in said["validate", "nobody"]
+    longest = frame["arguments"].dropna().map(len).max()
+    assert (longest, frame["message"].dropna().map(len).max() <= 300) == (300, True)
 
 
 def test_saving_leaves_the_old_file_when_a_value_cannot_be_written(tmp_path):

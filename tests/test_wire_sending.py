@@ -159,6 +159,15 @@ def test_tokens_are_counted_in_the_words_of_the_api() -> None:
     assert (usage["input_tokens"], usage["cache_read_input_tokens"], usage["output_tokens"]) == (60, 30, 8)
 
 
+@given(st.integers(0, 99), st.integers(0, 99) | st.none())
+def test_no_number_of_tokens_is_below_zero(asked: int, cached: int | None) -> None:
+    usage = {"prompt_tokens": asked, "prompt_tokens_details": {"cached_tokens": cached}}
+    sent = response("anthropic", Reply(REPLY.message, "tool_calls", usage))["usage"]
+    assert sent["input_tokens"] + sent["cache_read_input_tokens"] == asked
+    assert min(sent.values()) >= 0
+    assert sent["cache_read_input_tokens"] == min(cached or 0, asked)
+
+
 def test_ids_are_those_of_the_response() -> None:
     assert [response(api)["id"] for api in NAMES] == ["chatcmpl-7", "resp_7", "msg_7"]
     assert [item["id"] for item in response("responses")["output"]] == ["msg_7_1", "fc_7_2"]

@@ -356,7 +356,7 @@ GOING_ON: ContextVar[Fault | None] = ContextVar("zoolab_fault", default=None)
 
 
 def marked(error: _Error, fault: Fault) -> _Error:
-    """The error, with the mark of the fault that it comes from in its attribute `fault`.
+    """Mark an error with the fault that it comes from, in its attribute `fault`, and return it.
 
     >>> marked(OSError("no disk"), Fault("secret_in_error", "run of add")).fault.name
     'secret_in_error'

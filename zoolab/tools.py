@@ -47,7 +47,7 @@ _LETTERS = "1 to 64 letters, digits, _ or -"
 
 
 def sendable_name(name: str) -> str:
-    """A name that every API takes, from any name: 1 to 64 letters, digits, _ or -.
+    """Make a name that every API takes from any name: 1 to 64 letters, digits, _ or -.
 
     >>> sendable_name("triangle_properties.get")
     'triangle_properties_get'
@@ -100,7 +100,7 @@ class Bound:
         self._values = [] if tool.bind is None else [tool.bind(plain(arguments))]
 
     def take(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The bound arguments of this call; None if they have to be bound again."""
+        """Return the bound arguments of this call; None if they have to be bound again."""
         same = tool is self._tool and arguments is self._arguments and type(tool).invoke is Tool.invoke
         return self._values.pop() if same and self._values else None
 
@@ -188,7 +188,7 @@ class Tool(Generic[P, R_co]):
         return SchemaChecker(self.parameters)
 
     def schema(self, format: Format = "openai") -> dict[str, Any]:
-        """The tool as an API expects it, as a dict of the caller's own.
+        """Describe the tool as an API expects it, in a dict of the caller's own.
 
         >>> Tool("now", "The time.", {"type": "object", "properties": {}}).schema("anthropic")
         {'name': 'now', 'description': 'The time.', 'input_schema': {'type': 'object', 'properties': {}}}
@@ -241,7 +241,7 @@ class Tool(Generic[P, R_co]):
         resource: Resource | None = None,
         untrusted: str = "",
     ) -> Tool:
-        """A tool whose schema is written by hand. `function` takes the arguments as keywords.
+        """Build a tool whose schema is written by hand. `function` takes the arguments as keywords.
 
         >>> Tool.from_schema("now", "The time.", {"type": "object", "properties": {}}, lambda: "noon")()
         'noon'
@@ -377,16 +377,16 @@ class CallableTool(Protocol):
     """A tool as a class: it describes itself, and takes the parsed arguments, now or awaited."""
 
     def descriptor(self) -> Tool | Mapping[str, Any]:
-        """The tool, or its description in OpenAI's form."""
+        """Return the tool, or its description in OpenAI's form."""
         ...
 
     def call(self, arguments: dict[str, Any], /) -> Any:
-        """The value for these arguments; may be `async def`."""
+        """Return the value for these arguments; may be `async def`."""
         ...
 
 
 def is_callable_tool(member: object) -> TypeGuard[CallableTool]:
-    """Whether an object describes itself as a tool.
+    """Tell whether an object describes itself as a tool.
 
     >>> is_callable_tool(print)
     False
@@ -396,7 +396,7 @@ def is_callable_tool(member: object) -> TypeGuard[CallableTool]:
 
 
 def from_callable_tool(member: CallableTool) -> Tool:
-    """The tool that a `CallableTool` describes.
+    """Build the tool that a `CallableTool` describes.
 
     >>> class Now:
     ...     def descriptor(self):
@@ -485,7 +485,7 @@ class ToolRegistry:
         return f"ToolRegistry({', '.join(self._tools)})"
 
     def fixed(self, *more: Tool) -> ToolRegistry:
-        """A registry of the same tools, to which none can be added. `deny` and `allow` act on both.
+        """Copy the registry so that no tool can be added. `deny` and `allow` act on both.
 
         `more` are further tools; one of the same name takes the place of the other.
         """
@@ -496,7 +496,7 @@ class ToolRegistry:
         return made
 
     def changed(self, change: Callable[[Tool], Tool]) -> ToolRegistry:
-        """A registry of changed tools. `deny` and `allow` act on both."""
+        """Build a registry of changed tools. `deny` and `allow` act on both."""
         made = ToolRegistry(map(change, self))
         made._denied = self._denied
         return made
@@ -510,27 +510,27 @@ class ToolRegistry:
         self._denied.discard(self[name].name)
 
     def denies(self, name: str) -> bool:
-        """Whether a tool is forbidden."""
+        """Tell whether a tool is forbidden."""
         return name in self._denied
 
     def has(self, name: str) -> bool:
-        """Whether there is such a tool; the same as `name in registry`."""
+        """Tell whether there is such a tool; the same as `name in registry`."""
         return name in self._tools
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name, or None."""
+        """Return the tool of that name, or None."""
         return self._tools.get(name)
 
     def names(self) -> list[str]:
-        """The names of the tools, in order."""
+        """Return the names of the tools, in order."""
         return list(self._tools)
 
     def names_as_text(self) -> str:
-        """The names, for an error message."""
+        """Join the names for an error message."""
         return "one of " + ", ".join(self._tools) if self._tools else "no tools at all"
 
     def schemas(self, format: Format = "openai") -> list[dict[str, Any]]:
-        """All tools as an API expects them: openai, responses, anthropic, gemini, ollama or mcp."""
+        """Describe all tools as an API expects: openai, responses, anthropic, gemini, ollama or mcp."""
         return [tool.schema(format) for tool in self]
 
     def execute(self, name: str, arguments: Mapping[str, Any], context: Context | None = None) -> Any:

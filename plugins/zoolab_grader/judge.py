@@ -228,7 +228,7 @@ class _Loading:
             return
         where = cleaned(problem.get("at") or f"cell {number}", 100)
         note = f"{where}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
-        if problem.get("type") == "ModuleNotFoundError":
+        if "module" in problem:
             note += f" (this lab offers only {' and '.join(('the standard library', *self.lab.uses))})"
         student.broken[self.cells[number - 1]] = note
         if note not in self.notes:

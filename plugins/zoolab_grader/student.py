@@ -132,8 +132,8 @@ class Student:
         if isinstance(raised, dict):
             kind, text = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
             at = f" ({cleaned(raised['at'], 100)})" if raised.get("at") else ""
-            undefined = re.match(r"name '(\w+)' is not defined", text) if kind == "NameError" else None
-            why = self._failed(undefined[1], "; ") if undefined else ""
+            undefined = raised.get("undefined")
+            why = self._failed(undefined, "; ") if isinstance(undefined, str) else ""
             raise Wrong(f"`{name}` raised {kind}{': ' if text else ''}{text}{at}{why}")
         if "unfit" in reply:
             did = "is" if message["do"] == "value" else "returned"
@@ -145,7 +145,7 @@ class Student:
 
     def _failed(self, name: str, before: str) -> str:
         """Why a cell that has this name failed when it was loaded, if one did."""
-        notes = (note for cell, note in self.broken.items() if re.search(rf"\b{name}\b", cell))
+        notes = (note for cell, note in self.broken.items() if re.search(rf"\b{re.escape(name)}\b", cell))
         return before + note if (note := next(notes, "")) else ""
 
     @contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import astuple, dataclass, field
@@ -33,6 +34,13 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 #: Whoever asks for more patience than this is not waited for.
 _LONGEST_RETRY_AFTER = 600.0
 _AGAIN = {408, 409, 425, 429}
+#: Errors of connections, by the library that defines them: none of them has to be installed.
+_BROKEN_LINES = (
+    ("openai", "APIConnectionError"),
+    ("anthropic", "APIConnectionError"),
+    ("httpx", "TransportError"),
+    ("httpx", "StreamError"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +186,15 @@ def _passes(cause: BaseException) -> bool:
         return (status in _AGAIN or status >= 500) and getattr(cause, "code", "") != "insufficient_quota"
     if isinstance(cause, TimeoutError | ConnectionError):
         return True
-    names = {kind.__name__ for kind in type(cause).__mro__}
-    return bool(names & {"APIConnectionError", "TransportError", "StreamError"})
+    return isinstance(cause, tuple(_broken_lines()))
+
+
+def _broken_lines() -> Iterator[type[BaseException]]:
+    """Find the errors of connections in those client libraries that are imported."""
+    for library, name in _BROKEN_LINES:
+        kind = getattr(sys.modules.get(library), name, None)
+        if kind is not None:
+            yield kind
 
 
 class ReplyCache:

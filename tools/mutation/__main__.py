@@ -1,9 +1,12 @@
-"""Grade the mutants of a lab's right answers, and print those that lose no point.
+"""Put small faults into a lab's right answers or into a part of zoolab, and print those that nothing notices.
 
 python -m tools.mutation l1
 python -m tools.mutation l1 --of plain --seed 2
+python -m tools.mutation policy --number 30 --seed 2
 
-`labs/mutation.toml` lists the mutants that break no sentence of the lab's text. They are not printed.
+The mutants of a lab are graded: they have to lose points. The mutants of a part of zoolab (policy, forks,
+conversations, jobs) are drawn: a test of the part has to fail. `labs/mutation.toml` and
+`tools/mutation/modules.toml` list the mutants that are no faults. They are not printed.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Sequence
 
+from tools.mutation.modules import Part, parts, survivors
 from tools.mutation.mutants import mutants_of_cells
 from tools.wrong_answers import right_answers
 from zoolab.files import course_folder
@@ -24,20 +28,47 @@ from zoolab_grader.submissions import read_cells
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 if every mutant loses points or is listed as equivalent, 1 if one does not."""
-    parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
-    parser.add_argument("lab")
-    parser.add_argument("--of", action="append", metavar="NAME", help="only this right answer")
+    """Return 0 if every mutant is noticed or listed as equivalent, 1 if one is not."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.mutation",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", help="a lab, or a part of zoolab")
+    parser.add_argument("--of", action="append", metavar="NAME", help="of a lab, only this right answer")
     parser.add_argument("--seed", action="append", metavar="N")
+    parser.add_argument("--number", type=int, default=25, help="of a part, how many mutants are drawn")
     options = parser.parse_args(arguments)
-    lab, unexplained = load_lab(options.lab), 0
+    part = parts().get(options.name)
+    if part is not None:
+        return try_part(options.name, part, options.number, options.seed or ["1"])
+    return grade_lab(options.name, options.of, options.seed or ["1", "2"])
+
+
+def try_part(name: str, part: Part, number: int, seeds: Sequence[str]) -> int:
+    """Print the drawn mutants of a part that no test notices. Return 1 if there are any."""
+    tried = 0
+    survived = 0
+    for seed in seeds:
+        for file, mutant, passed in survivors(part, number, seed):
+            tried += 1
+            if passed:
+                survived += 1
+                print(f"{file}:{mutant.name}", flush=True)
+    print(f"{name}: {tried - survived} of {tried} mutants are noticed", flush=True)
+    return 1 if survived else 0
+
+
+def grade_lab(lab_name: str, answers: Sequence[str] | None, seeds: Sequence[str]) -> int:
+    """Print the mutants of a lab's right answers that keep all points. Return 1 if one is not listed."""
+    lab, unexplained = load_lab(lab_name), 0
     with shut_in(lab) as isolation:
-        for name, path in right_answers(options.lab).items():
-            if options.of and name not in options.of:
+        for name, path in right_answers(lab_name).items():
+            if answers and name not in answers:
                 continue
-            killed, survived, listed = 0, 0, equivalents(options.lab, name)
+            killed, survived, listed = 0, 0, equivalents(lab_name, name)
             for mutant, changed in mutants_of_cells(read_cells(path), lab.functions):
-                grades = (grade_cells(lab, changed, isolation, seed) for seed in options.seed or ["1", "2"])
+                grades = (grade_cells(lab, changed, isolation, seed) for seed in seeds)
                 if not all(grade.points == grade.out_of for grade in grades):
                     killed += 1
                     continue
@@ -49,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
                     print(f"{name}:{mutant.name}", flush=True)
             for mutant_name in listed.elements():
                 print(f"{name}:{mutant_name}  is listed as equivalent, and loses points")
-            print(f"{options.lab}, {name}: {killed} of {killed + survived} mutants lose points", flush=True)
+            print(f"{lab_name}, {name}: {killed} of {killed + survived} mutants lose points", flush=True)
     return 1 if unexplained else 0
 
 

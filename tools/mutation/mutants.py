@@ -6,10 +6,10 @@ import ast
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Mutant", "mutants", "mutants_of_cells"]
+__all__ = ["Mutant", "mutants", "mutants_of_cells", "mutants_of_module"]
 
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,),
@@ -56,8 +56,10 @@ class Mutant:
         return f"{self.line}: {self.before.partition(chr(10))[0]} -> {self.after.partition(chr(10))[0]}"
 
 
-def mutants(code: str) -> Iterator[Mutant]:
-    """Each program that differs from `code` in one operator, constant, condition or statement.
+def mutants(code: str, *, hints: bool = True) -> Iterator[Mutant]:
+    """Make each program that differs from `code` in one operator, constant, condition or statement.
+
+    Without `hints`, type hints stay as they are.
 
     >>> [(each.before, each.after) for each in mutants("x = 1 < y")][:3]
     [('x = 1 < y', 'pass'), ('1 < y', '1 <= y'), ('1 < y', '1 >= y')]
@@ -65,8 +67,9 @@ def mutants(code: str) -> Iterator[Mutant]:
     tree = ast.parse(code)
     seen = {ast.unparse(tree)}
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    kept = set() if hints else _hints_in(tree)
     for number, node in enumerate(ast.walk(tree)):
-        if isinstance(node, ast.Constant) and id(node) in docstrings:
+        if id(node) in kept or (isinstance(node, ast.Constant) and id(node) in docstrings):
             continue
         for change in _changes(node):
             changed = ast.parse(code)
@@ -89,6 +92,31 @@ def mutants_of_cells(cells: Sequence[str], functions: Sequence[str]) -> Iterator
         if "def " in cell or any(name in cell for name in functions):
             for mutant in mutants(cell):
                 yield mutant, [*cells[:at], mutant.code, *cells[at + 1 :]]
+
+
+def mutants_of_module(code: str) -> Iterator[Mutant]:
+    """Make the mutants of a module, each statement of it for itself: all others keep their text.
+
+    >>> next(mutants_of_module("x = 1  # one\\ny = 2")).code
+    'pass  # one\\ny = 2'
+    """
+    lines = code.splitlines(keepends=True)
+    for node in ast.parse(code).body:
+        decorators = getattr(node, "decorator_list", None)
+        first = min([node.lineno, *(each.lineno for each in decorators or ())])
+        text = ast.get_source_segment(code, node) or ""
+        if decorators:
+            text = "".join(lines[first - 1 : node.end_lineno])
+        before = "".join(lines[: first - 1])
+        after = code[len(before) + len(text) :]
+        for mutant in mutants(text, hints=False):
+            yield replace(mutant, code=before + mutant.code + after, line=mutant.line + first - 1)
+
+
+def _hints_in(tree: ast.Module) -> set[int]:
+    fields = ("annotation", "returns")
+    found = (getattr(node, field, None) for node in ast.walk(tree) for field in fields)
+    return {id(node) for hint in found if hint is not None for node in ast.walk(hint)}
 
 
 _Change = Callable[[Any], ast.AST]

@@ -151,7 +151,9 @@ def _decide(step: Step, yes: bool) -> Decision:
     if yes:
         return Decision("once", "allowed by --yes")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return Decision("deny", "nobody was there to allow it; --yes allows")
+        name = visible(step.call.name) if step.call else "the call"
+        print(f"zoolab: nobody is there to allow {name}; with --yes it runs", file=sys.stderr)
+        return Decision("deny", "nobody was there to allow it", by="nobody")
     return ask_user(step)
 
 

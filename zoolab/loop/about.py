@@ -102,7 +102,7 @@ class About:
 
 
 def about(model: object) -> About:
-    """What a model says of itself; a plain function says nothing, and the defaults hold."""
+    """Read a model's optional attributes; a plain function has none, so the defaults hold."""
     return About(model)
 
 

@@ -31,7 +31,7 @@ class AnswerSchema:
         self._tools = ToolRegistry([self._tool])
 
     def asked_for(self, calls: str) -> tuple[str | None, Mapping[str, Any]]:
-        """The system prompt and the fields of the requests that ask for such an answer."""
+        """Return the system prompt and the fields of requests that ask for such an answer."""
         system, schema = self._options.system, self._tool.parameters
         if calls != "native":  # a response_format would forbid calls in the text
             return "\n\n".join(filter(None, (system, _TOLD + encode(schema)))), read_only({})
@@ -52,14 +52,14 @@ class AnswerSchema:
         return refuse_unfinished(check_call(call, self._tools), reply.shortfall)
 
     def complaint(self, verdict: Verdict) -> Message:
-        """The message that tells the model what is wrong with its answer."""
+        """Make the message that tells the model what is wrong with its answer."""
         problems = "\n".join(f"- {replace(one, pointer=one.pointer or 'answer')}" for one in verdict.problems)
         text = _AGAIN.format(problems=problems) + encode(self._tool.parameters)
         return {"role": "user", "content": text}
 
 
 def _tool_of(given: Any) -> Tool:
-    """The tool whose parameters are the fields of the answer."""
+    """Make the tool whose parameters are the fields of the answer."""
     if isinstance(given, Mapping):
         tool = Tool.from_schema("answer", "The final answer.", dict(given))
     else:

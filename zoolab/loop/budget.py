@@ -64,7 +64,7 @@ class Budget:
         _CALLER.reset(self._token)
 
     def seconds_left(self) -> float | None:
-        """The time that is left to this walk and to those that called it; None for no limit."""
+        """Return the time left to this walk and to those that called it; None for no limit."""
         return None if self._first_deadline is None else max(0.0, self._first_deadline - time.monotonic())
 
     def begin_request(self) -> None:

@@ -84,7 +84,7 @@ class Runner:
         return [work.so_far() for work in works]
 
     def ask(self, model: Model, request: Request) -> Any:
-        """What the model replies; an async model is awaited. An interrupt ends the waiting."""
+        """Ask the model and return its reply; await an async model. An interrupt ends the waiting."""
         bridge = BRIDGE.get()
         self._callers = _callers_loop(bridge)
         if bridge is not None and (done := Done()).run_in_thread(partial(model, request)):
@@ -217,7 +217,7 @@ class _Work(Done):
             self.settle(Outcome(None, failure, elapsed, self._started_ms, still_running=True, fault=fault))
 
     def so_far(self) -> Outcome:
-        """The outcome; of a call that did not come to its end, that it was interrupted."""
+        """Return the outcome; if the call has not ended, the outcome that it was interrupted."""
         try:
             outcome: Outcome | None = self.result()
         except KeyboardInterrupt:  # a tool interrupts the walk
@@ -226,7 +226,7 @@ class _Work(Done):
 
 
 def _callers_loop(bridge: Bridge | None) -> asyncio.AbstractEventLoop | None:
-    """The loop that awaits this walk; None if this very thread is the one that the loop runs in."""
+    """Find the event loop that awaits this walk; None if that loop runs in this very thread."""
     if bridge is None:
         return None
     import asyncio

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 Ask = Generator[Step, Record | Step | None, Any]
 
-_BY_HAND = Decision("pending", "this tool has no function here: send its Outcome")
+_BY_HAND = Decision("pending", "this tool has no function here: send its Outcome", by="rule")
 #: The budgets of retries for the final answer and for failed replies; no tool can have these names.
 ANSWER = "the final answer"
 REPLY = "the reply"
@@ -112,7 +112,7 @@ class Turns:
         self.offered = () if self.calls == "text" else tuple(tool.sent for tool in self.registry)
 
     def searchable(self, registry: ToolRegistry) -> ToolRegistry:
-        """The tools, with one that searches them."""
+        """Add a tool that searches the others."""
         from zoolab.retrieval import with_search
 
         return with_search(registry, self.options.retrieve)
@@ -226,6 +226,7 @@ class Turns:
             budget = call.name if call.name in self.registry else None
             failed = before.get(budget, 0)
             verdict = self._judge(call, is_last=call is calls[-1])
+            self._note_denied(call)
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
             )
@@ -236,6 +237,13 @@ class Turns:
             verdicts.append(verdict)
         self._put_repairs(calls, verdicts)
         return verdicts
+
+    def _note_denied(self, call: ToolCall) -> None:
+        """Write down a call of a denied tool; the permissions are not asked about it."""
+        tool = self.registry.get(call.name)
+        if tool is not None and (call.name in self.denied or self.registry.denies(call.name)):
+            given = json_or(None, call.arguments)
+            self.permissions.note_denied(tool, given if isinstance(given, dict) else {})
 
     def _put_repairs(self, calls: list[ToolCall], verdicts: list[Verdict]) -> None:
         """Put repaired arguments in the place of the broken ones: what goes back is what ran.
@@ -361,7 +369,7 @@ class Turns:
             return check_call(call, registry, deny=denied)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
-        """What somebody decides on a call, or the outcome that they give in place of running it."""
+        """Wait for a decision on a call, or for an outcome that is given in place of running it."""
         try:
             answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
         except KeyboardInterrupt as interrupt:  # while a person was asked
@@ -401,7 +409,7 @@ class Turns:
     def _result(
         self, slot: int, call: ToolCall, arguments: dict[str, Any] | None, outcome: Outcome
     ) -> Result:
-        """Return the tool message of a call, with how often in a row this call has had this result.
+        """Make the tool message of a call, with how often in a row this call has had this result.
 
         `arguments` are those that ran, so that a repaired call is the same as one that needed no repair.
         """
@@ -419,7 +427,7 @@ class Turns:
         return result
 
     def _replace_last(self, message: Message) -> None:
-        """A new list: moments of `messages[]` that were handed out keep what they showed."""
+        """Replace the last message in a new list: moments that were handed out stay as they are."""
         self.messages = self.messages.first(len(self.messages) - 1).with_next(message)
 
 

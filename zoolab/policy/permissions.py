@@ -38,7 +38,7 @@ _NO_RULES = Policy()
 
 
 def policies_path() -> Path:
-    """The user's policies.json: in `ZOOLAB_CONFIG`, or the platform's folder for configuration."""
+    """Find the user's policies.json: in `ZOOLAB_CONFIG`, or the platform's configuration folder."""
     chosen = os.environ.get("ZOOLAB_CONFIG")
     if chosen:
         return Path(chosen).expanduser().absolute() / "policies.json"
@@ -56,7 +56,7 @@ class PolicyFile:
         self._last: tuple[bytes | None, Policy] = (None, _NO_RULES)
 
     def read(self) -> Policy:
-        """The rules as they are on the disk now; `InvalidInput` if they cannot be understood."""
+        """Read the rules that are on the disk now; raise `InvalidInput` if they cannot be understood."""
         data = self._bytes()
         if data is None:
             return _NO_RULES
@@ -86,7 +86,7 @@ class PolicyFile:
 
     @contextmanager
     def _held(self) -> Generator[Policy]:
-        """The rules as they are; nobody else changes them meanwhile."""
+        """Lock the file and read its rules; no other process changes them meanwhile."""
         make_folder(self.path.parent, 0o700, "set ZOOLAB_CONFIG to a folder that can be written")
         with locked(self.path.with_name(f"{self.path.name}.lock")):
             yield self.read()
@@ -153,8 +153,6 @@ class PolicyFile:
 
 MAX_ARGUMENTS = 2_000
 
-Decider = Literal["rule", "person", "nobody"]
-
 
 class Audit:
     """A JSONL file of decisions: time, tool, risk, resource, arguments, choice, reason, who.
@@ -167,9 +165,7 @@ class Audit:
         self.path = Path(path).expanduser().absolute()
         append_text(self.path, "", mode=0o600)
 
-    def note(
-        self, tool: Tool, touched: Touched, arguments: Mapping[str, Any], decision: Decision, who: Decider
-    ) -> None:
+    def note(self, tool: Tool, touched: Touched, arguments: Mapping[str, Any], decision: Decision) -> None:
         """Write down who decided what. Raises `InvalidInput` if that fails."""
         try:
             given = scrub_json(dict(arguments))
@@ -183,13 +179,9 @@ class Audit:
             "arguments": excerpt(given, MAX_ARGUMENTS),
             "choice": decision.choice,
             "reason": scrub(decision.reason),
-            "who": who,
+            "who": decision.by,
         }
         append_text(self.path, encode_line(entry) + "\n", mode=0o600)
-
-
-#: How the reason of a decision begins that no person took.
-NOBODY = "nobody"
 
 
 class Permissions:
@@ -201,8 +193,9 @@ class Permissions:
     Args:
         policy: The rules to begin with, by default those of `Policy()`.
         path: A policies.json that keeps what is allowed for always, and is read again before each
-            decision; without it, always lasts as long as this object.
-        audit: A JSONL file that gets a line for each decision; what cannot be written down does not run.
+            decision; without it, `settle` returns session for always, and the reason says why.
+        audit: A JSONL file that gets a line for each decision, also for calls that `deny=` denies; what
+            cannot be written down does not run.
 
     Raises:
         InvalidInput: The policies.json cannot be understood, or one of the files cannot be opened.
@@ -235,13 +228,13 @@ class Permissions:
         return cls(policy, policies_path(), audit)
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
-        """The decision that stands: once, session, always, deny; or pending, if the user has to decide."""
+        """Return the decision that stands: once, session, always, deny; pending if the user decides."""
         if self._unwatched and self.policy.waves_through(tool):
             return BY_RISK
         touched = Touched.by(tool, arguments)
         decision = self._judge(tool, touched)
         if decision.choice != "pending":
-            return self._noted(tool, touched, arguments, decision, "rule")
+            return self._noted(tool, touched, arguments, decision)
         reason = "; ".join(part for part in (decision.reason, touched.unknown) if part)
         resource = "" if touched.unknown else touched.resource
         return replace(decision, reason=reason, risk=tool.risk, resource=resource, arguments=dict(arguments))
@@ -249,37 +242,48 @@ class Permissions:
     def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
         """Remember what a person said, and return what holds for this call: only allowed ones run."""
         touched = Touched.by(tool, arguments)
-        who: Decider = "person"
         if decision.choice == "pending":
-            decision = Decision("deny", f"{NOBODY} allowed it")
-        if not decision.allowed:
-            who = "nobody" if decision.reason.startswith(NOBODY) else "person"
-        elif (standing := self._judge(tool, touched)).choice == "deny":
-            decision, who = standing, "rule"
-        decision = self._noted(tool, touched, arguments, decision, who)
+            decision = Decision("deny", "nobody allowed it", by="nobody")
+        if decision.allowed:
+            standing = self._judge(tool, touched)
+            decision = standing if standing.choice == "deny" else self._as_kept(decision)
+        decision = self._noted(tool, touched, arguments, decision)
         try:
             self._remember(tool, touched, decision)
         except InvalidInput as error:
-            refusal = Decision("deny", f"{decision.choice} cannot be kept: {error}")
-            return self._noted(tool, touched, arguments, refusal, "rule")
+            refusal = Decision("deny", f"{decision.choice} cannot be kept: {error.what}", by="rule")
+            return self._noted(tool, touched, arguments, refusal)
         return decision
+
+    def note_denied(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        """Write down that a call was denied by `deny=`, before anybody was asked about it."""
+        refusal = Decision("deny", f"{tool.name} is a denied tool", by="rule")
+        self._noted(tool, Touched.by(tool, arguments), arguments, refusal)
+
+    def _as_kept(self, decision: Decision) -> Decision:
+        """Return what a decision comes to: without a policies.json, always ends with the session."""
+        if decision.choice != "always" or self._file is not None:
+            return decision
+        ends = "it holds for this session only, because no policies.json keeps it"
+        reason = f"{decision.reason}; {ends}" if decision.reason else ends
+        return replace(decision, choice="session", reason=reason)
 
     def _judge(self, tool: Tool, touched: Touched) -> Decision:
         try:
             kept = _NO_RULES if self._file is None else self._file.read()
         except InvalidInput as error:
-            return Decision("deny", str(error))
+            return Decision("deny", error.what, by="rule")  # the model reads it, and needs no advice
         decision = self.policy.judge(tool, touched)
         if decision.choice == "deny":
             return decision
         if refusal := kept.denial(tool, touched):
-            return Decision("deny", f"policies.json denies {refusal}")
+            return Decision("deny", f"policies.json denies {refusal}", by="rule")
         if decision.choice != "pending":
             return decision
         if any(rule.covers(tool, touched) for rule in self._granted):
-            return Decision("session", f"{tool.name} is allowed for this session")
+            return Decision("session", f"{tool.name} is allowed for this session", by="rule")
         if kept.allows(tool, touched):
-            return Decision("always", f"policies.json allows {tool.name}")
+            return Decision("always", f"policies.json allows {tool.name}", by="rule")
         return decision
 
     def _remember(self, tool: Tool, touched: Touched, decision: Decision) -> None:
@@ -302,11 +306,11 @@ class Permissions:
                 self._granted = (*self._granted, rule)
 
     def _noted(
-        self, tool: Tool, touched: Touched, arguments: Mapping[str, Any], decision: Decision, who: Decider
+        self, tool: Tool, touched: Touched, arguments: Mapping[str, Any], decision: Decision
     ) -> Decision:
         try:
             if self._audit is not None:
-                self._audit.note(tool, touched, arguments, decision, who)
+                self._audit.note(tool, touched, arguments, decision)
         except InvalidInput as error:
-            return Decision("deny", f"the decision cannot be written down: {error}")
+            return Decision("deny", f"the decision cannot be written down: {error.what}", by="rule")
         return decision

@@ -8,7 +8,6 @@ import threading
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.policy.permissions import NOBODY
 from zoolab.policy.rules import escape
 from zoolab.records import Decision, Step
 
@@ -58,12 +57,12 @@ def ask_user(step: Step) -> Decision:
         streams = (sys.stdin, sys.stdout)
         on_terminal = all(stream is not None and stream.isatty() for stream in streams)
         if not on_terminal and not hasattr(find_shell(), "kernel"):
-            return Decision("deny", f"{NOBODY} is there to be asked")
+            return Decision("deny", "nobody is there to be asked", by="nobody")
         return _ask(step, decision)
 
 
 def describe_call(step: Step) -> list[str]:
-    """What a person has to know of a pending call, in lines; whatever a model wrote is harmless to show."""
+    """Describe a pending call to a person, in lines; what a model wrote is made harmless to show."""
     decision: Any = step.record
     name, given = harmless(step.call.name if step.call else "?"), _arguments(step)
     more = f"... and {len(given) - MAX_SHOWN:,} characters more" if len(given) > MAX_SHOWN else ""
@@ -107,7 +106,7 @@ def _ask(step: Step, pending: Decision) -> Decision:
     for _ in range(ATTEMPTS):
         answer = _read(f"allow {name}? {choices}: ")
         if answer is None:
-            return Decision("deny", f"{NOBODY} answered")
+            return Decision("deny", "nobody answered", by="nobody")
         if answer == "5" and choices != _CHOICES:
             _say(whole)
         elif answer in _ANSWERS:
@@ -117,17 +116,17 @@ def _ask(step: Step, pending: Decision) -> Decision:
             return Decision(choice, "answered when asked", escape(shown) if shown else None)
         else:
             _say(f"please answer {choices}")
-    return Decision("deny", f"{NOBODY} gave an answer that makes sense")
+    return Decision("deny", "nobody gave an answer that makes sense", by="nobody")
 
 
 def _say(line: str) -> None:
-    """A screen that lacks a letter shows its number."""
+    """Print a line; a screen that lacks a letter shows its number."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _read(prompt: str) -> str | None:
-    """What is typed; None at the end of the input, and in a notebook that cannot ask."""
+    """Read what is typed; None at the end of the input, and in a notebook that cannot ask."""
     try:
         return input(prompt).strip().lower()
     except (EOFError, OSError, RuntimeError, UnicodeError):  # StdinNotImplementedError is a RuntimeError
@@ -135,7 +134,7 @@ def _read(prompt: str) -> str | None:
 
 
 def _arguments(step: Step) -> str:
-    """What the call would run with, as JSON; what the model wrote, if that is not known."""
+    """Return the arguments of the call as JSON; the model's own text if they are not known."""
     decision: Any = step.record
     if decision.arguments is None:
         return harmless(step.call.arguments if step.call else "")

@@ -48,7 +48,7 @@ class Pattern:
         object.__setattr__(self, "_pieces", pieces)
 
     def matches(self, text: str) -> bool:
-        """Whether the whole of `text` is as the pattern says; takes as long as both are, multiplied.
+        """Tell whether the pattern matches all of `text`, in at most the steps of both lengths multiplied.
 
         A backtracking engine may take longer than anyone lives.
         """
@@ -78,7 +78,7 @@ def _within_a_part(text: str, starts: list[int]) -> Iterator[int]:
 
 
 def escape(text: str) -> str:
-    """The pattern of this very text."""
+    """Return the pattern that matches only this text."""
     return re.sub(r"[*\\]", r"\\\g<0>", text)
 
 
@@ -87,7 +87,7 @@ MAX_RESOURCE = 4_096
 
 _RISKS = get_args(Risk)
 _RULE = re.compile(r"([A-Za-z0-9_*-]{1,100})(?:\((.*)\))?(?:#([0-9a-f]{32}))?", re.DOTALL)
-BY_RISK = Decision("once", "its risk is not asked about")
+BY_RISK = Decision("once", "its risk is not asked about", by="rule")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Touched:
 
     @classmethod
     def by(cls, tool: Tool, arguments: Mapping[str, Any]) -> Touched:
-        """What `tool` touches with these arguments; whatever goes wrong is kept, and never raised."""
+        """Ask `tool` what it touches with these arguments; an error is kept, and never raised."""
         if tool.resource is None:
             return _NOTHING
         try:
@@ -118,7 +118,7 @@ _NOTHING = Touched()
 
 
 def definition(tool: Tool) -> str:
-    """A digest of what a tool is: its words, schema, risk and source, and the name of its function."""
+    """Compute a digest of a tool: its words, schema, risk, source, and its function's name."""
     function: Any = tool.function
     named = function if hasattr(function, "__qualname__") else type(function)
     described = [tool.name, tool.description, tool.parameters, tool.risk, tool.untrusted]
@@ -152,7 +152,7 @@ class Rule:
         object.__setattr__(self, "pattern", None if pattern is None else Pattern(pattern))
 
     def covers(self, tool: Tool, touched: Touched) -> bool:
-        """Whether the rule speaks of such a call for certain: the measure of what allows."""
+        """Tell whether the rule is certain to cover such a call: rules that allow have to be."""
         if not self.name.matches(tool.name) or (self.definition and self.definition != definition(tool)):
             return False
         if self.pattern is None:
@@ -160,7 +160,7 @@ class Rule:
         return touched.resource is not None and self.pattern.matches(touched.resource)
 
     def may_cover(self, tool: Tool, touched: Touched) -> bool:
-        """Whether the rule may speak of such a call: the measure of what denies and asks.
+        """Tell whether the rule may cover such a call: enough for rules that deny or ask.
 
         A pattern says nothing of a call that cannot tell what it touches, so that it may.
         """
@@ -213,31 +213,31 @@ class Policy:
             object.__setattr__(self, f"_{kind}", tuple(map(Rule, spoken)))
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """The decision for a call: `once`, `deny`, or `pending` if the user has to decide."""
+        """Decide on a call: `once`, `deny`, or `pending` if the user has to decide."""
         return self.judge(tool, Touched.by(tool, arguments or {}))
 
     def waves_through(self, tool: Tool) -> bool:
-        """Whether no rule can speak of the tool, and its risk is not asked about."""
+        """Tell whether no rule can cover the tool, and its risk is not asked about."""
         return not self._deny and not self._ask and tool.risk not in self.ask
 
     def judge(self, tool: Tool, touched: Touched) -> Decision:
-        """The decision for a call that touches this."""
+        """Decide on a call that touches this."""
         if refusal := self.denial(tool, touched):
-            return Decision("deny", f"the policy denies {refusal}")
+            return Decision("deny", f"the policy denies {refusal}", by="rule")
         if any(rule.may_cover(tool, touched) for rule in self._ask):
-            return Decision("pending", f"{tool.name} is to be asked about: allow it?")
+            return Decision("pending", f"{tool.name} is to be asked about: allow it?", by="rule")
         if tool.risk not in self.ask:
             return BY_RISK
         if self.allows(tool, touched):
-            return Decision("once", f"the policy allows {tool.name}")
-        return Decision("pending", f"{tool.name} is of {tool.risk} risk: allow it?")
+            return Decision("once", f"the policy allows {tool.name}", by="rule")
+        return Decision("pending", f"{tool.name} is of {tool.risk} risk: allow it?", by="rule")
 
     def allows(self, tool: Tool, touched: Touched) -> bool:
-        """Whether a rule allows such a call; what is denied is not looked at."""
+        """Tell whether a rule allows such a call; rules that deny are not looked at."""
         return any(rule.covers(tool, touched) for rule in self._allow)
 
     def denial(self, tool: Tool, touched: Touched) -> str:
-        """What is denied, and by which of the rules; empty if none of them denies."""
+        """Name the denied tool and the rule that denies it; empty if no rule denies."""
         found = next((rule for rule in self._deny if rule.may_cover(tool, touched)), None)
         if found is None or found.text == tool.name:
             return tool.name if found else ""

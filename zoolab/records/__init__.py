@@ -115,9 +115,10 @@ class Verdict:
 class Decision:
     """Whether a call has permission: an `execute` step waits with `pending`, `send` one of the others.
 
-    once allows this call; session allows the like of it as long as the `Permissions` live, always for
+    once allows this call; session allows similar calls while the `Permissions` object exists, always for
     good; deny refuses. `scope` is a pattern of the resources that session and always hold for; without
-    it they hold for the very resource of this call, or for the tool, if it names none.
+    it they hold for the very resource of this call, or for the tool, if it names none. `by` tells who
+    decided: a person, a rule, or nobody, because nobody could be asked or nobody answered.
     """
 
     choice: Literal["pending", "once", "session", "always", "deny"]
@@ -129,6 +130,7 @@ class Decision:
     risk: str = ""
     resource: str | None = None
     arguments: Mapping[str, Any] | None = None
+    by: Literal["person", "rule", "nobody"] = "person"
 
     def __post_init__(self) -> None:
         if self.choice not in _CHOICES:
@@ -149,8 +151,10 @@ class Failure:
 
     code: str
     message: str
-    #: The class of the Python exception, where there was one.
+    #: The class of the Python exception, if there was one.
     exception: str | None = None
+    #: The reason of the decision that denied the call; empty if it was not denied.
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

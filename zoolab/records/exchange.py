@@ -75,7 +75,7 @@ class Request:
         return outgoing(self.prefix)[1]
 
     def body(self, **settings: Any) -> dict[str, Any]:
-        """The body of the HTTP request, with `settings` such as `model` and `temperature` added."""
+        """Build the body of the HTTP request, with `settings` such as `model` and `temperature` added."""
         body = {**settings, **self.settings, "messages": outgoing(self.prefix)[0]}
         if self.tools:
             choice = self.tool_choice
@@ -88,7 +88,7 @@ class Request:
 
 
 def advice_on(word: str) -> str:
-    """What to say in place of a word of other systems; empty for any other word."""
+    """Return the word to use in place of one of other systems; empty for any other word."""
     return f'say "{SYNONYMS[word]}"' if word in SYNONYMS else ""
 
 
@@ -130,7 +130,7 @@ class Reply:
     changed: tuple[str, ...] = ()
 
     def body_sent(self, request: Request) -> dict[str, Any]:
-        """The body that was sent for a request, as far as the model class told."""
+        """Return the body that was sent for a request, as far as the model class told."""
         if self.sent_instead:
             return dict(self.sent_instead)
         return without({**(self.sent or {}), **request.body()}, self.left_out)
@@ -215,7 +215,7 @@ class Reply:
 
 
 def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """A body without some of its settings.
+    """Return a body without some of its settings.
 
     >>> without({"seed": 1, "reasoning": {"effort": "low", "summary": "auto"}}, ["seed", "reasoning.effort"])
     {'reasoning': {'summary': 'auto'}}

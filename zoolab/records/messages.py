@@ -15,7 +15,7 @@ _TEXTS = (None, "text", "input_text", "output_text")
 
 
 def text_of(message: Message) -> str:
-    """The text of a message: that of its parts joined, and empty if it says nothing. Never raises.
+    """Join the texts of a message's parts; empty if it says nothing. Never raises.
 
     >>> text_of({"content": [{"type": "text", "text": "It is "}, {"type": "text", "text": "100."}]})
     'It is 100.'
@@ -43,7 +43,7 @@ class WrittenCall(NamedTuple):
 
 
 def calls_of(message: Message) -> list[WrittenCall]:
-    """The calls in the `tool_calls` of a message, each read as far as it can be. Never raises.
+    """Read the calls in the `tool_calls` of a message, each as far as possible. Never raises.
 
     >>> calls_of({"tool_calls": [{"id": "c1", "function": {"name": "add", "arguments": {"a": 1}}}]})
     [WrittenCall(name='add', id='c1', arguments='{"a":1}')]
@@ -82,7 +82,7 @@ class _Log(list[Message]):
         self._changed: dict[Change, _Changed] = {}
 
     def changed(self, change: Change, length: int) -> tuple[list[Message], tuple[str, ...]]:
-        """What a change makes of the first `length` messages; each is looked at once."""
+        """Apply a change to the first `length` messages; each is looked at once."""
         known = self._changed.setdefault(change, _Changed())
         for index in range(len(known.sizes), length):
             known.add(*change(index, self[index]))
@@ -155,20 +155,20 @@ class Messages(Sequence[Message]):
         return repr(self.tolist())
 
     def tolist(self) -> list[Message]:
-        """A list of the same messages, read-only as they are."""
+        """Return a list of the same messages, which stay read-only."""
         messages: list[Message] = read_only(self._log[: self._length])
         return messages
 
     def first(self, length: int) -> Messages:
-        """The first `length` of them, at no cost."""
+        """Return the first `length` of them, at no cost."""
         return Messages._moment(self._log, min(length, self._length))
 
     def since(self, index: int) -> list[Message]:
-        """The messages from `index` on, in a list of the caller's own."""
+        """Return the messages from `index` on, in a list of the caller's own."""
         return self._log[index : self._length]
 
     def with_next(self, message: Message) -> Messages:
-        """The moment after this one, with one more message."""
+        """Return the moment after this one, with one more message."""
         log, length = self._log, self._length
         if len(log) != length:
             log = _Log(log[:length])
@@ -176,12 +176,12 @@ class Messages(Sequence[Message]):
         return Messages._moment(log, length + 1)
 
     def changed(self, change: Change) -> tuple[list[Message], tuple[str, ...]]:
-        """The messages after a change, and what it tells; looks at each message of a conversation once."""
+        """Return the messages after a change, and what it tells; each message is looked at once."""
         messages, lines = self._log.changed(change, self._length)
         return read_only(messages), lines
 
     def shares(self, other: Messages) -> bool:
-        """Whether both are moments of the same growing list."""
+        """Tell whether both are moments of the same growing list."""
         return self._log is other._log
 
 

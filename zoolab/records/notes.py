@@ -34,7 +34,7 @@ def notes_of(message: Message, finish_reason: str | None, raw: Mapping[str, Any]
 
 
 def _further_choices(raw: Mapping[str, Any]) -> Iterator[Message]:
-    """The messages of the choices after the first one, in a response; Gemini calls them candidates."""
+    """Find the messages of a response's choices after the first; Gemini calls them candidates."""
     for name in ("choices", "candidates"):
         choices = raw.get(name)
         for choice in choices[1:] if isinstance(choices, list | tuple) else ():
@@ -46,7 +46,7 @@ def _further_choices(raw: Mapping[str, Any]) -> Iterator[Message]:
 
 
 def _thoughts(message: Message) -> Iterator[str]:
-    """The texts of a message that were only thought."""
+    """Find the texts of a message that were only thought."""
     content = message.get("content")
     for each in [message, *(content if isinstance(content, list) else [])]:
         if isinstance(each, dict):

@@ -37,7 +37,7 @@ _EXACT = 1 << 53
 
 
 def keeps_intent(raw: str, proposed: str) -> bool:
-    """Whether `raw` is a sloppy way to write the JSON `proposed`: no word is lost, added or moved.
+    """Tell whether `raw` is a sloppy way to write the JSON `proposed`: no word is lost or added.
 
     A number, a boolean, a list or an object may stand in quotes in `raw`, 5 may be written as 5.0, a pair
     or all of it may stand there twice, and brackets may be missing at its end. Strings that are not closed,
@@ -75,7 +75,7 @@ def _check_same(written: Any, proposed: Any) -> None:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a number such as 5.0 says the same as 5; a larger one may have lost digits."""
+    """Tell whether a number such as 5.0 equals 5; a larger one may have lost digits."""
     return type(value) is float and value.is_integer() and abs(value) < _EXACT
 
 
@@ -130,7 +130,7 @@ def check_end(raw: str, proposed: Any) -> None:
 
 
 def problem_of(value: Any, schema: Schema) -> str:
-    """The first thing that is wrong with a value; empty if it meets the schema."""
+    """Find the first problem of a value; empty if it meets the schema."""
     check_schema_bounds(schema or {})
     problems = _checker(encode(schema or {})).problems(value)
     return problems[0].message if problems else ""
@@ -174,7 +174,7 @@ def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[
 
 
 def nearest(value: Any, schema: Any) -> Any:
-    """The nearest that a schema allows to a plain value; the value itself if nothing is near."""
+    """Find the allowed value that is nearest to a plain one; the value itself if none is near."""
     if isinstance(schema, dict):
         with suppress(InvalidSchema, StopIteration):
             return next(each for each in _near(value, schema) if not problem_of(each, schema))
@@ -182,7 +182,7 @@ def nearest(value: Any, schema: Any) -> Any:
 
 
 def _near(value: Any, schema: dict[str, Any]) -> list[Any]:
-    """A value and what is near to it, the nearest first; whether the schema allows it is not looked at."""
+    """List a value and those near to it, the nearest first, whether the schema allows them or not."""
     said = read_word(value) if isinstance(value, str) else value
     near = [value, said]
     if isinstance(choices := schema.get("enum"), list):
@@ -197,7 +197,7 @@ def _near(value: Any, schema: dict[str, Any]) -> list[Any]:
 
 
 def fitted(value: Any, schema: Any, guard: Guard) -> Any:
-    """The value with each plain value in it as near to the schema as the guard allows."""
+    """Move each plain value in a value as near to the schema as the guard allows."""
     if isinstance(value, dict):
         return {key: fitted(item, inner(schema, key), guard) for key, item in value.items()}
     if isinstance(value, list):
@@ -213,7 +213,7 @@ def fitted(value: Any, schema: Any, guard: Guard) -> Any:
 
 
 def _opened(value: Any, schema: Any, guard: Guard) -> Any:
-    """The list or the object that a string holds, if the schema takes that and not the string; else None."""
+    """Read the list or object in a string, if the schema takes that and not the string; else None."""
     inside = read_inside(value) if isinstance(value, str) and isinstance(schema, dict) else None
     with suppress(InvalidSchema):
         if inside is not None and problem_of(value, schema):
@@ -223,12 +223,12 @@ def _opened(value: Any, schema: Any, guard: Guard) -> Any:
 
 
 def fits(value: Any, schema: Schema, guard: Guard) -> bool:
-    """Whether a value meets the schema, as far as the guard lets it."""
+    """Tell whether a value meets the schema, as far as the guard lets it."""
     return not problem_of(fitted(value, schema, guard), schema)
 
 
 def read_all(raw: str, schema: Schema, guard: Guard) -> Any:
-    """The one value that a text stands for, fitted. If the schema asks for an object, it is one and whole."""
+    """Read the one value of a text and fit it. If the schema asks for an object, it is a whole one."""
     value, unclosed, is_cut = read(raw, lambda value: fits(value, schema, guard))
     asked = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
     if asked and (_has_room(one_object(value), schema, unclosed) or is_cut):
@@ -237,14 +237,14 @@ def read_all(raw: str, schema: Schema, guard: Guard) -> Any:
 
 
 def one_object(value: Any) -> dict[str, Any]:
-    """The value; raises `Refused` if it is not an object."""
+    """Return the value; raise `Refused` if it is not an object."""
     if not isinstance(value, dict):
         raise Refused(f"not one object: {excerpt(value)}")
     return value
 
 
 def _has_room(value: Any, schema: Any, levels: int) -> bool:
-    """Whether more can follow in a list or an object that is not closed, or in one around it."""
+    """Tell whether more can follow in a list or object that is not closed, or in one around it."""
     if not levels or isinstance(value, list):
         return levels > 0
     last = next(reversed(value), None)

@@ -16,7 +16,7 @@ _MAX_STEPS = 16
 
 
 def inner(schema: Any, key: str | None = None) -> Any:
-    """The schema of a property, or of the items of a list; None if there is none.
+    """Find the schema of a property, or of the items of a list; None if there is none.
 
     What several alternatives say is joined by `anyOf`. A part with references is complete in itself.
 
@@ -35,13 +35,13 @@ def inner(schema: Any, key: str | None = None) -> Any:
 
 
 def properties(schema: Any) -> set[str]:
-    """The names of all properties that a schema knows, in any of its alternatives."""
+    """List the names of all properties that a schema knows, in any of its alternatives."""
     known = (node.get("properties") for node in _nodes(schema))
     return {name for each in known if isinstance(each, dict) for name in each}
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """A schema, what it refers to, and its alternatives, each once."""
+    """Yield a schema, what it refers to, and its alternatives, each once."""
     seen: set[int] = set()
 
     def follow(node: Any, steps: int) -> Iterator[dict[str, Any]]:
@@ -69,7 +69,7 @@ def _parts(node: dict[str, Any], key: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _target(reference: Any, whole: Any) -> Any:
-    """What a reference within a schema points to; None if that is nothing."""
+    """Follow a reference within a schema; None if it points to nothing."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     for step in reference[1:].split("/")[1:]:
@@ -86,7 +86,7 @@ def _target(reference: Any, whole: Any) -> Any:
 
 
 def _complete(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """A part with the schema that its references point into."""
+    """Complete a part with the schema that its references point into."""
     kept = schema.get("$defs")
     draft = {"$schema": schema["$schema"]} if "$schema" in schema else {}
     if isinstance(kept, dict) and _WHOLE in kept:
@@ -96,7 +96,7 @@ def _complete(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _moved(node: Any) -> Any:
-    """A schema whose references point into the copy of the whole one."""
+    """Make the references of a schema point into the copy of the whole one."""
     if isinstance(node, list):
         return [_moved(each) for each in node]
     if not isinstance(node, dict):

@@ -60,7 +60,7 @@ def check_size(raw: str) -> None:
 
 
 def unwrapped(raw: str, layers: int = 3) -> str:
-    """The text without the fence, the quotes or the prose around it. What follows an object stays.
+    """Remove the fence, the quotes or the prose around a text. What follows an object stays.
 
     >>> unwrapped('```json\\n{"a": 1}\\n```'), unwrapped('Here you are: {"a": 1}')
     ('{"a": 1}', '{"a": 1}')
@@ -72,7 +72,7 @@ def unwrapped(raw: str, layers: int = 3) -> str:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text beside an object is only talk: words, maybe a quoted name, no brackets; or tags."""
+    """Tell whether a text beside an object is only talk: words or tags, maybe a quoted name."""
     words = _QUOTED_NAME.sub("it", _plain(text))
     if not words:
         return True
@@ -82,7 +82,7 @@ def is_prose(text: str) -> bool:
 
 
 def may_be_dropped(text: str) -> bool:
-    """Whether a text after an object is blank or only talk, without a quote and without a mark of JSON.
+    """Tell whether a text after an object is blank or only talk, without a quote or a mark of JSON.
 
     >>> may_be_dropped("\\nI hope that helps."), may_be_dropped('#": null}'), may_be_dropped("b: two")
     (True, False, False)
@@ -106,7 +106,7 @@ def _unfenced(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """The object within quotes, escaped once more than it should be, or in two pairs of braces."""
+    """Take an object out of quotes, one escape too many, or a second pair of braces."""
     inner = ""
     if text[:1] == '"' or _ESCAPED_OBJECT.match(text):
         inner = str(json_or("", text if text[0] == '"' else f'"{text}"'))
@@ -121,7 +121,7 @@ def _unquoted(text: str) -> str:
 
 
 def _unintroduced(text: str) -> str:
-    """The text from its first brace on, if talk stands before it. There, only quoted keys make an object."""
+    """Cut the talk before the first brace. After talk, only quoted keys make an object."""
     space = SPACE.match(text)
     start = text.find("{")
     if start < 1 or (space and text[space.end() : space.end() + 1] in tuple("{[\"'“‘")):
@@ -171,7 +171,7 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def read_word(word: str) -> Any:
-    """The value of a word outside quotes; the word itself if it has none."""
+    """Return the value of a word outside quotes; the word itself if it has none."""
     if word in _LITERALS:
         return _LITERALS[word]
     if len(word) > MAX_DIGITS:
@@ -184,13 +184,13 @@ def read_word(word: str) -> Any:
 
 
 def _read_last_word(word: str) -> Any:
-    """The value of a word that the text ends in: of a literal, the first letters say it all."""
+    """Return the value of a word that the text ends in: a literal is known by its first letters."""
     begun = [_LITERALS[name] for name in ("true", "false", "null") if name.startswith(word)]
     return begun[0] if begun and len(word) > 1 else read_word(word)
 
 
 def _read_escape(text: str, at: int) -> tuple[str, int, Literal["known", "control", "unknown"]]:
-    """What the escape at `at` stands for, where it ends, and its kind; an unknown one stands for itself."""
+    """Read the escape at `at`: its text, its end and its kind; an unknown one stands for itself."""
     found = _ESCAPE.match(text, at)
     if found is None and _CUT_ESCAPE.match(text, at):
         raise Refused("a string is not closed")
@@ -210,7 +210,7 @@ def _read_escape(text: str, at: int) -> tuple[str, int, Literal["known", "contro
 
 
 def read(raw: str, fits: Callable[[Any], bool] = lambda _: True) -> tuple[Any, int, bool]:
-    """The value that a text stands for, how many brackets are open at its end, and if it may be cut.
+    """Read a text: its value, how many brackets are open at its end, and if it may be cut.
 
     12 may be 120. If a missing bracket could stand in two places, `fits` decides between the values.
 
@@ -232,7 +232,7 @@ def read(raw: str, fits: Callable[[Any], bool] = lambda _: True) -> tuple[Any, i
 
 
 def read_inside(text: str) -> dict[str, Any] | list[Any] | None:
-    """The list or the object that a string holds as JSON text, from its first character to its last.
+    """Read the list or object that a whole string holds as JSON text.
 
     >>> read_inside('["bug"]'), read_inside(" {a: 1} "), read_inside("[1"), read_inside("see [1]")
     (['bug'], {'a': 1}, None, None)
@@ -282,7 +282,7 @@ class _Reader:
         self._skipped = ""
 
     def whole(self) -> Any:
-        """The value of all the text. An object may stand there again, and talk may follow it."""
+        """Read the value of all the text. An object may stand there again, and talk may follow it."""
         value = self._value("")
         while isinstance(value, dict) and self._blanks() == "{":
             self._same_again(value)
@@ -335,7 +335,7 @@ class _Reader:
         return Refused(f"{expected} expected at character {self.at}, but found {found}")
 
     def _value(self, after: str) -> Any:
-        """The next value; text without quotes is one if a character of `after` follows."""
+        """Read the next value; text without quotes is one if a character of `after` follows."""
         if self.depth > MAX_DEPTH:
             raise Refused(f"more than {MAX_DEPTH} levels of nesting")
         found = self._next()
@@ -407,7 +407,7 @@ class _Reader:
         return items
 
     def _separator(self, mark: str, filled: bool) -> str | None:
-        """What parts the next item from the one before: a comma, a blank alone, or its quote or bracket.
+        """Read what parts two items: a comma, a blank alone, or the quote or bracket of the next.
 
         None at the end, with the bracket behind us. The text may end before it, and another one may stand
         for it.

@@ -109,7 +109,7 @@ class RuleRepair(_Repair):
 
 
 def one_mark_away(text: str) -> list[dict[str, Any]]:
-    """The different objects that a text becomes if one mark is put in; else, if one is taken out or replaced.
+    """List the objects that a text becomes if one mark is put in; else, if one is removed or replaced.
 
     >>> one_mark_away('{"service": "nginx}'), one_mark_away('{"a": [1, 2}}')
     ([{'service': 'nginx'}], [{'a': [1, 2]}])
@@ -178,7 +178,7 @@ class LLMRepair(_Repair):
         return said
 
     def request(self, raw: str, schema: Schema = None) -> Request:
-        """What the model is asked."""
+        """Build the request for the model."""
         name = (schema or {}).get("title")
         named = f"Tool: {name}\n" if isinstance(name, str) and name else ""
         asked = f"{named}JSON Schema of its arguments: {encode(schema or {})}\nBroken arguments: {raw}"

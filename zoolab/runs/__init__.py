@@ -175,11 +175,12 @@ class Trace(TraceLog):
         return diagnose(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """The steps as a table, one row each.
+        """Make a table of the steps, one row each.
 
-        Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool expected_tool
-        status error_code error_type outcome fault t_start (s) duration_ms n_messages tokens_in tokens_out
-        tokens_cached (of tokens_in) tokens_reasoning (of tokens_out).
+        Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool arguments (as the
+        model wrote them) expected_tool status error_code error_type message (of the error) outcome fault
+        t_start (s) duration_ms n_messages tokens_in tokens_out tokens_cached (of tokens_in)
+        tokens_reasoning (of tokens_out). Arguments and messages are cut after 300 characters.
         """
         from zoolab.trace.frame import to_frame
 

@@ -113,12 +113,12 @@ class ToolEnabled:
         verdict = check_arguments(text, tool)
         verdict.raise_for_problems()
         given = verdict.arguments or {}
+        if name in deny_names(self._options.get("deny", ()), self.tools):
+            self._permissions.note_denied(tool, given)
+            raise PermissionDenied(f"{name} is denied", advice="remove the tool from deny=")
         decision = self._permissions.decide(tool, given)
         if decision.choice == "pending":
             decision = self._permissions.settle(tool, given, decision)
-        denied = deny_names(self._options.get("deny", ()), self.tools)
-        if name in denied:
-            raise PermissionDenied(f"{name} is denied", advice="remove the tool from deny=")
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
         return self.tools.execute(name, plain(given))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from zoolab.errors import Problem
 from zoolab.records import Fault, Message
@@ -16,6 +16,7 @@ from zoolab.text.wording import count, differences
 from zoolab.trace.log import TraceLog
 
 Block = dict[str, Any]
+Style = Literal["raw", "prose", "call"]
 
 #: Of a list, the rest is counted.
 MAX_ROWS = 40
@@ -56,9 +57,9 @@ class Room:
         shown = [[label, self.line(value)] for label, value in rows if value is not None]
         return [{"b": "facts", "rows": shown}] if shown else []
 
-    def code(self, label: str, text: str, limit: int = TEXT) -> Block:
-        """A text as it is."""
-        return {"b": "code", "label": label, **self.text(text, limit)}
+    def code(self, label: str, text: str, limit: int = TEXT, style: Style = "raw") -> Block:
+        """Make a block of a text as it is; `style` tells prose and Python calls from data."""
+        return {"b": "code", "label": label, "style": style, **self.text(text, limit)}
 
     def both_ends(self, label: str, text: str) -> Block:
         """A text without its middle, if it is too long: what is new stands at its end."""

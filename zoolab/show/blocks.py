@@ -276,7 +276,7 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     )
     if not call.slot and reply is not None:
         said = content_of(reply.message)
-        told += [room.code("the text of the reply", said, 4_000)] if said else []
+        told += [room.code("the text of the reply", said, 4_000, "prose")] if said else []
         told += _sent(room, reply)
     return told
 
@@ -297,7 +297,10 @@ def _as_they_came(moment: Moment) -> str:
 def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     said, others = content_of(reply.message), other_fields(reply.message)
     told = _faults_of_call(moment, room)
-    told.append(room.code("the answer", said) if said else room.note("warn", "The answer is empty."))
+    answer = (
+        room.code("the answer", said, style="prose") if said else room.note("warn", "The answer is empty.")
+    )
+    told.append(answer)
     contents = (delta.get("content") for delta in reply.pieces)
     pieces = [content for content in contents if isinstance(content, str) and content]
     told += room.stream("the answer as it came", pieces)
@@ -450,7 +453,8 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
 
 
 def _python_call(moment: Moment, room: Room) -> Block:
-    return room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))
+    called = python_call(moment.call.call.name or "tool", moment.call.arguments)
+    return room.code("the Python call", called, style="call")
 
 
 def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:

@@ -31,7 +31,7 @@ _MAX_MESSAGES = 60
 
 _MARKS = {"ok": "✓", "error": "✗", "pending": "…"}
 _STATES = {"ok": "✓", "bad": "✗ failed:", "none": "– not checked:"}
-_PROSE = ("the answer", "the text of the reply")
+_STYLES = {"raw": "raw", "prose": "prose", "call": "raw call"}
 
 
 def render_page(trace: TraceLog) -> str:
@@ -307,7 +307,7 @@ def _rendered(content: Block) -> Html | None:
         case "note":
             return note(content["text"])
         case "code":
-            style = "prose" if label in _PROSE else "raw call" if label == "the Python call" else "raw"
+            style = _STYLES[content["style"]]
             caption = None if content.get("fold") else _caption(f"{label[:1].upper()}{label[1:]}:")
             return join(caption, _text(content, label, style))
         case "messages":

@@ -132,7 +132,7 @@ def tool(
 
 
 def as_registry(tools: ToolRegistry | Tool | Callable[..., Any] | Iterable[Any]) -> ToolRegistry:
-    """A registry of what is given: a registry (returned as it is), one tool or function, or several.
+    """Make a registry of one or several tools or functions; a registry is returned as it is.
 
     Raises `InvalidInput` for anything else.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from zoolab.errors import ERROR_CODES, Recording, ToolTimeout, ZoolabError
+from zoolab.errors import ERROR_CODES, PermissionDenied, Recording, ToolTimeout, ZoolabError
 from zoolab.records import Failure, Fault, Outcome, ToolCall, Verdict
 from zoolab.running.printed import Printed
 from zoolab.tools import ToolReturn
@@ -73,11 +73,14 @@ def _failure(error: BaseException) -> Failure:
     codes = [vars(kind).get("code") for kind in type(error).__mro__]
     known = [code for code in codes if isinstance(code, str) and code in ERROR_CODES]
     code = next((code for code in known if ERROR_CODES[code].returned), "execution_failed")
-    return Failure(code, _message(error), name)
+    # The advice of a denial is for a person: a model could follow it to get around the denial.
+    denial = isinstance(error, PermissionDenied)
+    told = ZoolabError(error.what, expected=error.expected) if denial else error
+    return Failure(code, _message(told), name)
 
 
 def said(error: BaseException) -> str:
-    """The class of an error and what it says, also if it cannot say anything."""
+    """Return the class of an error and its message, even if the message cannot be read."""
     name, text = type(error).__name__, _message(error)
     return f"{name}: {text}" if text else name
 
@@ -90,16 +93,17 @@ def _message(error: BaseException) -> str:
 
 
 def refused(call: ToolCall, verdict: Verdict) -> Outcome:
-    """The outcome of a call that did not pass validation: what is wrong with it, for the model to read."""
+    """Make the outcome of a call that failed validation: the model reads what is wrong."""
     problems = "; ".join(problem.message for problem in verdict.problems)
     return _not_run(verdict.error_code or "invalid_arguments", call, f": {problems}")
 
 
 def denied(call: ToolCall, reason: str) -> Outcome:
-    """The outcome of a call that had no permission."""
-    return _not_run("permission_denied", call, f" did not run: {reason or 'it was denied'}")
+    """Make the outcome of a call that had no permission."""
+    reason = reason or "it was denied"
+    return _not_run("permission_denied", call, f" did not run: {reason}", reason)
 
 
-def _not_run(code: str, call: ToolCall, why: str) -> Outcome:
-    failure = Failure(code, (call.name or "a tool without a name") + why)
+def _not_run(code: str, call: ToolCall, why: str, reason: str = "") -> Outcome:
+    failure = Failure(code, (call.name or "a tool without a name") + why, reason=reason)
     return Outcome(error=failure, started_ms=time.time_ns() // 1_000_000)

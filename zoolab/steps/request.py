@@ -30,7 +30,7 @@ def opening_messages(
     text_tools: Iterable[Tool] = (),
     tool_choice: str = "auto",
 ) -> list[Message]:
-    """The conversation before the first request.
+    """Build the conversation before the first request.
 
     `text_tools` are described in the system prompt, for models that take no `tools`. What the
     conversation to be continued says already is not said twice.
@@ -53,7 +53,7 @@ def opening_messages(
 
 
 def deny_names(deny: object, tools: ToolRegistry) -> frozenset[str]:
-    """The names of tools that are forbidden; a name that no tool has would forbid nothing, and is refused."""
+    """Return the names of forbidden tools. Reject a name that no tool has: it would forbid nothing."""
     if deny is None:
         return frozenset()
     if isinstance(deny, str) or not isinstance(deny, Collection):

@@ -27,7 +27,7 @@ class CallIds:
                 self.take(call.get("id"))
 
     def take(self, wanted: object) -> str:
-        """Return the wanted id, if it is one and free; else the next free one of zoolab's own."""
+        """Return the wanted id if it is valid and free, else the next free one of zoolab's own."""
         own = wanted if isinstance(wanted, str) else ""
         if not own or own in self._taken:
             own = next(self._free)
@@ -78,7 +78,7 @@ def read_calls(
 
 
 def message_with_calls(message: Message, calls: list[ToolCall], *, sent_natively: bool = False) -> Message:
-    """The assistant message as it goes into `messages[]`: as it came, if it can be sent so, else mended.
+    """Return the assistant message for `messages[]`: as it came if it can be sent so, else mended.
 
     Only ids, types and the form of arguments are mended; names and argument texts are never touched.
 
@@ -103,7 +103,7 @@ def message_with_calls(message: Message, calls: list[ToolCall], *, sent_natively
 
 
 def with_arguments(message: Message, texts: Mapping[int, str]) -> Message:
-    """An assistant message with other arguments in the calls of these slots."""
+    """Replace the arguments in the calls of these slots of an assistant message."""
     calls = list(message["tool_calls"])
     for slot, text in texts.items():
         calls[slot] = {**calls[slot], "function": {**calls[slot]["function"], "arguments": text}}
@@ -111,7 +111,7 @@ def with_arguments(message: Message, texts: Mapping[int, str]) -> Message:
 
 
 def _words_before(message: Message) -> Any:
-    """The content of a message up to the first call in its text; parts that are not text stay."""
+    """Cut the content of a message at the first call in its text; parts that are not text stay."""
     from zoolab.textcalls import before_calls, find_calls
 
     content, text = message.get("content"), text_of(message)

@@ -127,12 +127,12 @@ def refuse_unfinished(verdict: Verdict, shortfall: str) -> Verdict:
 
 
 def refusal(code: str, expected: str, received: str) -> Verdict:
-    """The verdict on a call with one problem."""
+    """Make the verdict on a call with one problem."""
     return Verdict(False, None, (Problem(code, "", expected, received),))
 
 
 def _bound(tool: Tool, arguments: dict[str, Any]) -> Verdict:
-    """What the schema cannot say, a pydantic validator for instance, shows when values are bound."""
+    """Bind the values: this shows what a schema cannot say, such as a pydantic validator."""
     try:
         return Verdict(True, arguments, bound=Bound(tool, arguments))
     except InvalidArguments as error:

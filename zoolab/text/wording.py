@@ -23,12 +23,14 @@ def duration(milliseconds: float) -> str:
     """How long something took."""
     if not math.isfinite(milliseconds):
         return "unknown"
-    if milliseconds < 1_000:
-        return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "under 1 ms"
-    if milliseconds < 60_000:
+    if milliseconds < 1:
+        return "under 1 ms"
+    if round(milliseconds) < 1_000:
+        return f"{milliseconds:.0f} ms"
+    if round(milliseconds, -2) < 60_000:
         return f"{milliseconds / 1000:.1f} s"
-    minutes, seconds = divmod(milliseconds / 1000, 60)
-    return f"{minutes:,.0f} min {seconds:.0f} s"
+    minutes, seconds = divmod(round(milliseconds / 1000), 60)
+    return f"{minutes:,} min {seconds} s"
 
 
 def size(number: int) -> str:

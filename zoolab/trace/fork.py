@@ -86,6 +86,9 @@ class _Standing(Permissions):
     def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
         return self._inner.settle(tool, arguments, decision)
 
+    def note_denied(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        self._inner.note_denied(tool, arguments)
+
 
 def _permissions(
     policy: Policy | Permissions | None, trace: TraceLog, seq: int, registry: ToolRegistry

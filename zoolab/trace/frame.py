@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 COLUMNS = [
     *("run_id", "case_id", "variant", "model", "seed"),
-    *("turn", "seq", "step", "slot", "call_id", "attempt", "tool", "expected_tool"),
-    *("status", "error_code", "error_type", "outcome", "fault"),
+    *("turn", "seq", "step", "slot", "call_id", "attempt", "tool", "arguments", "expected_tool"),
+    *("status", "error_code", "error_type", "message", "outcome", "fault"),
     *("t_start", "duration_ms", "n_messages", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning"),
 ]
 
 _OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool")
 _TYPES: dict[str | None, str | None] = {code: row.error_type for code, row in ERROR_CODES.items()}
 _AT_ONCE = 2_000
+#: Characters of a text in a cell; a longer one ends with an ellipsis.
+MAX_TEXT = 300
 
 
 def to_frame(trace: TraceLog) -> pd.DataFrame:
@@ -66,29 +68,43 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
     statuses = ["ok"] * len(steps)
     tokens = np.full((len(steps), 4), -1, dtype=np.int64)
     faulty, request = any(trace.fault for trace in traces), 0
+    messages: list[str | None] = [None] * len(steps)
+    failed: dict[int | None, str] = {}  # what the outcomes of this turn say, for the results that follow
     for seq, (record, reply) in enumerate(zip(records, replies, strict=True)):
-        kind, code = type(record), None
+        kind = type(record)
+        code: str | None = None
+        message: str | None = None
         if kind is Request:
             request = seq
+            failed = {}
             if seq + 1 not in ends:  # until its reply; other steps cost next to nothing
                 durations[seq] = (started[seq + 1] - started[seq]) * 1000
         elif kind is Result:
             code = record.error_code
+            message = failed.get(slots[seq], record.content)
         elif kind is Verdict:
             code = record.problems[0].code if record.problems else None
+            message = "; ".join(problem.message for problem in record.problems)
+            failed[slots[seq]] = message
         elif kind is Outcome:
             durations[seq] = record.duration_ms
-            code = record.error.code if record.error else None
+            if record.error:
+                code = record.error.code
+                message = failed[slots[seq]] = record.error.message
             faulty = faulty or record.fault is not None
             if record.trace is not None:  # all that a sub-agent took, in the row of the step that ran it
                 tokens[seq] = [*map(_count, tokens_used(record.trace.steps))]
         elif kind is Reply:
             code = None if record.is_whole else record.end
+            message = record.shortfall
         elif kind is Decision:
             code = "permission_denied" if record.choice == "deny" else None
+            message = record.reason
             statuses[seq] = "pending" if record.choice == "pending" else "ok"
         if code:
-            codes[seq], statuses[seq] = code, "error"
+            codes[seq] = code
+            statuses[seq] = "error"
+            messages[seq] = _cut(message)
         if reply is not None:
             faulty = faulty or bool(reply.faults)
             if reply.usage:  # what each request took, in its row
@@ -103,9 +119,11 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
         "call_id": [None if call is None else call.id for call in calls],
         "attempt": np.array(attempts, dtype=np.int64),
         "tool": [None if call is None else call.name for call in calls],
+        "arguments": [None if call is None else _cut(call.arguments) for call in calls],
         "status": statuses,
         "error_code": codes,
         "error_type": list(map(_TYPES.get, codes)),
+        "message": messages,
         "n_messages": np.array([len(step.messages) for step in steps], dtype=np.int64),
         "t_start": started,
         "duration_ms": durations,
@@ -140,6 +158,10 @@ def _faults(traces: Sequence[TraceLog]) -> list[str | None]:
         found = [faults.get(seq, ()) for seq in range(len(trace.steps))]
         names += (", ".join(dict.fromkeys(fault.name for fault in each)) or None for each in found)
     return names
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
 def _count(value: int | None) -> int:

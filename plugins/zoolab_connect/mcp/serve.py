@@ -71,12 +71,12 @@ def answer_call(
     if problems:
         return Answer(f"{name}: " + "; ".join(problem.message for problem in problems), failed=True)
     if registry.denies(name):
+        permissions.note_denied(tool, arguments)
         return Answer(f"{name} is denied", failed=True)
     decision = permissions.decide(tool, arguments)
     if decision.choice == "pending":
         permissions.settle(tool, arguments, decision)
-        how = f"nobody is here to ask; the server has to be started with --allow {name}"
-        return Answer(f"{name} is of {tool.risk} risk, and {how}", failed=True)
+        return Answer(f"{name} is of {tool.risk} risk, and nobody is here to be asked", failed=True)
     if not decision.allowed:
         return Answer(f"{name} did not run: {decision.reason}", failed=True)
     outcome = runner.run([Job(tool, arguments, tool.timeout)])[0]

@@ -62,7 +62,7 @@ class DevOps:
         """Restart a system service, which causes downtime. Use this only if the user asks for a restart."""
         look_up(self.services, service, "service")
         if service in self.protected:
-            raise PermissionDenied(f"{service} is critical and was not restarted", advice="ask its owner")
+            raise PermissionDenied(f"{service} is critical and was not restarted; ask its owner")
         self.services[service] = "running"
         self.logs.setdefault(service, []).append("12:00:00 info restarted")
         return f"{service} was restarted"

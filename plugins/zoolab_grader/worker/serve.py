@@ -301,7 +301,19 @@ def _described(error: BaseException) -> dict[str, str]:
         trace = trace.tb_next
     kind = type(error).__name__[:100]
     message, place = (text.encode(errors="backslashreplace").decode() for text in (message, place[:100]))
-    return {"type": kind, "message": message, "at": place}
+    return {"type": kind, "message": message, "at": place} | _missing_name(error)
+
+
+def _missing_name(error: BaseException) -> dict[str, str]:
+    """Return the name that is not defined, or the module that is not there, in fields of their own."""
+    try:
+        name = error.name if isinstance(error, NameError | ModuleNotFoundError) else None
+    except BaseException:
+        return {}
+    if type(name) is not str:
+        return {}
+    plain = name[:100].encode(errors="backslashreplace").decode()
+    return {"undefined" if isinstance(error, NameError) else "module": plain}
 
 
 def main() -> None:

@@ -208,8 +208,8 @@ def _decided(call: Call) -> Decision:
     if isinstance(said, Decision) and said.choice != "pending" and said.allowed == ran:
         return said
     if ran or error is None:
-        return Decision("once", "as in the trace")
-    return Decision("deny", error.message.partition(" did not run: ")[2] or error.message)
+        return Decision("once", "as in the trace", by="rule")
+    return Decision("deny", error.reason or error.message, by="rule")
 
 
 class _Memory:
