@@ -15,13 +15,21 @@ import zoolab
 # What a command does is shown by the command line's own tests; a download needs a network.
 WITHOUT_EXAMPLE = {
     "zoolab.commands.cli.main",
+    "zoolab_course.magic.load_ipython_extension",  # IPython calls it
 }
-INTERNAL = ("zoolab.commands.", "zoolab.__main__")
+PACKAGES = ("zoolab", "zoolab_connect", "zoolab_course", "zoolab_grader", "zoolab_study")
+INTERNAL = (*(f"{package}.commands" for package in PACKAGES), "zoolab.__main__")
+
+
+def modules() -> Iterator[pkgutil.ModuleInfo]:
+    for package in PACKAGES:
+        path = importlib.import_module(package).__path__
+        yield from pkgutil.walk_packages(path, f"{package}.")
 
 
 def public() -> Iterator[tuple[str, Any]]:
     """Every public function and class, under the module that defines it."""
-    for info in pkgutil.walk_packages(zoolab.__path__, "zoolab."):
+    for info in modules():
         if info.name.startswith(INTERNAL):
             continue
         module = importlib.import_module(info.name)
