@@ -39,7 +39,7 @@ from zoolab.toolbox import starter
 
 SHAPES = {
     "facts": {"rows"},
-    "code": {"label", "text", "cut"},
+    "code": {"label", "style", "text", "cut"},
     "messages": {"rows"},
     "checks": {"label", "rows"},
     "diff": {"label", "pieces"},
