@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound, needs
-from zoolab.jsontext import visible
+from zoolab.jsontext import encode, visible
 from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
 from zoolab.secrets import scrub
 from zoolab.tools import Risk, Tool, ToolRegistry
@@ -30,7 +30,12 @@ def value_of(result: CallToolResult) -> Any:
     if result.is_error:
         said = visible(scrub(text[: 2 * MAX_ERROR])[:MAX_ERROR])
         raise ExecutionFailed(said or "the server reports an error without a message")
-    return text if result.structured_content is None else result.structured_content
+    value: Any = result.structured_content
+    if value is None or (
+        isinstance(value, dict) and [*value] == ["result"] and encode(value["result"]) == text
+    ):
+        return text  # the value is no object, and the text says it already
+    return value
 
 
 def _words(block: Any) -> str:
@@ -188,6 +193,11 @@ class MCPTools:
     def new(self) -> tuple[Change, ...]:
         """The tools that were not there when the server was pinned; refused until accepted."""
         return compare(self._pinned, self._seen)[1]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the server sent and is not used, beside the tools in `left_out`: a sentence each."""
+        return self._running().notes
 
     def offers(self, kind: Literal["resources", "prompts"]) -> tuple[Offer, ...]:
         """The resources or the prompts that the server lists now; no model sees them."""
