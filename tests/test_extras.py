@@ -168,6 +168,7 @@ MISSING = [
     ("from zoolab.study import Experiment; Experiment.summary.func(None)", "pandas"),
     ("from zoolab.models.local import load; load('needle')", "needle-rs"),
     ("from zoolab.mcp import serve; from zoolab.toolbox.starter import add; serve([add])", "mcp-types"),
+    ("from zoolab.runs.readers.exchanges import cassette_in; cassette_in('')", "yaml"),
     ("from zoolab.running.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
 ]  # fmt: skip
 

@@ -1,150 +1,135 @@
-"""Conversations that other programs have written to a file, as traces.
+"""Conversations that other programs have written to a file, as traces; `zoolab.runs.readers` has the forms.
 
-spans     of OpenTelemetry, as OTLP/JSON: those with `gen_ai.input.messages` and `gen_ai.output.messages`
-logs      of Inspect AI, as JSON: a conversation for each sample
-requests  of the APIs in `zoolab.apis`; or a list of messages in OpenAI's form
-
-Nothing runs, and how long anything took is not known: a trace says what the messages say.
+A file is known by what is in it. Nothing runs, and how long anything took is not known: a trace says what
+the messages say. What was not understood is in its `meta` under `not_read`, with place and reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoolab.apis import APIS, api_of
+from zoolab.apis import api_of
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
-from zoolab.records import Message, Request
+from zoolab.jsontext import NotStrictJSON
 from zoolab.runs import Trace, read_conversation
+from zoolab.runs.readers import exchanges, inspect_ai, langfuse, langsmith, promptfoo, spans
+from zoolab.runs.readers.archive import is_archive, log_in
+from zoolab.runs.readers.found import Conversation, Unread
+from zoolab.runs.readers.messages import messages_in
+from zoolab.runs.readers.parsing import text_in, values_in
 from zoolab.tools import ForeignTool, ToolRegistry
 
 #: Bytes of a file; more is refused.
 MAX_BYTES = 200_000_000
-_SAID = {"model": "gen_ai.request.model", "agent": "gen_ai.agent.name"}
+_FORMS = "OpenTelemetry spans with messages, a log of Inspect AI, an export, or a request of an API"
+_READERS = (inspect_ai, exchanges, langfuse, langsmith, promptfoo)
+_ODD = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
 def read_conversations(path: str | Path) -> list[Trace]:
     """The conversations of a file that another program has written, each as a trace.
 
+    What was not understood stands in the `meta` of each trace under `not_read`, as sentences with their
+    place; what concerns the whole file stands in the first trace.
+
     Raises `InvalidInput` if the file cannot be read, or holds no conversation in a form known here.
     """
-    path = Path(path)
-    traces = [
-        read_conversation(request.prefix, tools_offered(request.tools), meta=meta)
-        for request, meta in _conversations(_content(path))
-        if request.prefix
-    ]
-    if not traces:
-        expected = "OpenTelemetry spans with messages, a log of Inspect AI, or a request of an API"
-        raise InvalidInput(f"{path.name} holds no conversation", expected=expected)
+    path, unread = Path(path), Unread()
+    values = _content(path, unread)
+    found = list(_conversations(values, unread))
+    if not any(each.messages or each.error for each in found):
+        lines = [line for each in (unread, *(each.unread for each in found)) for line in each.lines()]
+        why = f": {lines[0]}" if lines else ""
+        raise InvalidInput(f"{path.name} holds no conversation in a form that is known{why}", expected=_FORMS)
+    traces = [_trace(each) for each in found]
+    if lines := unread.lines():
+        traces[0].meta["not_read"] = [*lines, *traces[0].meta.get("not_read", [])]
     return traces
 
 
-def _content(path: Path) -> Any:
-    if path.suffix == ".eval":  # an archive, compressed in a way that Python reads from 3.14 on
-        advice = f"inspect log convert {path.name} --to json --output-dir FOLDER"
-        raise InvalidInput(f"{path.name} is not JSON", expected="a log of Inspect AI as JSON", advice=advice)
+def _content(path: Path, unread: Unread) -> list[Any]:
+    """The values of a file; an archive is one log."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise InvalidInput(f"{path.name} is too large", expected=f"at most {MAX_BYTES:,} bytes")
-        return parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, NotStrictJSON) as error:
+        content = path.read_bytes()
+    except OSError as error:
         raise InvalidInput(f"{path.name} cannot be read: {error}", expected="a file of JSON") from None
-
-
-def _conversations(content: Any) -> Iterator[tuple[Request, dict[str, Any]]]:
     try:
-        match content:
-            case {"resourceSpans": list(resources)}:
-                yield from _of_spans(resources)
-            case {"samples": list(samples)}:
-                yield from (_of_sample(sample) for sample in samples)
-            case list(messages):
-                yield APIS["openai"].from_body({"messages": messages}), {}
-            case dict():
-                yield api_of(content).from_body(content), {}
-    except (ZoolabError, AttributeError, KeyError, TypeError, ValueError) as error:
-        why = error if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
-        expected = "spans, samples or messages as these programs write them"
-        raise InvalidInput(f"a conversation has a form that is not known: {why}", expected=expected) from None
+        if is_archive(content):
+            return [log_in(content, MAX_BYTES, unread)]
+        text = text_in(content)
+        return [exchanges.cassette_in(text)] if exchanges.looks_like_yaml(text) else values_in(text, unread)
+    except InvalidInput as error:
+        if isinstance(error, ImportError):
+            raise
+        what = f"{path.name} cannot be read: {error.what}"
+        raise InvalidInput(what, expected=error.expected, advice=error.advice) from None
 
 
-def _of_sample(sample: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:
-    """A sample of Inspect AI: calls hold their name and arguments themselves, results an error beside."""
-    messages: list[Message] = []
-    for told in sample["messages"]:
-        message: Message = {"role": told["role"], "content": _text_of(told.get("content"))}
-        if told.get("tool_calls"):
-            message["tool_calls"] = [
-                _call(call.get("id"), call["function"], call.get("arguments")) for call in told["tool_calls"]
-            ]
-        if told["role"] == "tool":
-            message["tool_call_id"] = str(told.get("tool_call_id"))
-            failed = (told.get("error") or {}).get("message")
-            message["content"] = f"ERROR: {failed}" if failed else message["content"]
-        messages.append(message)
-    return Request(messages), {"sample": str(sample.get("id")), "epoch": sample.get("epoch")}
+def _conversations(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
+    """Yield the conversations of all values, each by the reader that knows its form."""
+    flat = [each for value in values for each in (value if _holds_values(value) else [value])]
+    if spans.recognises(flat):
+        yield from _guarded(spans.read(flat, unread), "the spans", unread)
+        return
+    for number, value in enumerate(flat):
+        place = f"value {number + 1}" if len(flat) > 1 else "the file"
+        yield from _guarded(_of_value(value, place, unread), place, unread)
 
 
-def _of_spans(resources: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Request, dict[str, Any]]]:
-    """For each conversation its longest `chat` span: it holds what the shorter ones held."""
-    longest: dict[str, tuple[list[Message], dict[str, Any], list[dict[str, Any]]]] = {}
-    for resource in resources:
-        for span in (span for scope in resource.get("scopeSpans", ()) for span in scope.get("spans", ())):
-            # A value of OTLP/JSON is an object with its type as the key.
-            known_as = ((each["key"], [*each["value"].values()]) for each in span.get("attributes", ()))
-            told = {key: values[0] if values else None for key, values in known_as}
-            if "gen_ai.input.messages" not in told:
-                continue
-            name = str(told.get("gen_ai.conversation.id") or span.get("traceId"))
-            parts = [*_list(told["gen_ai.input.messages"]), *_list(told.get("gen_ai.output.messages", "[]"))]
-            messages = [message for part in parts for message in _of_parts(part)]
-            tools = _list(told.get("gen_ai.tool.definitions", "[]"))
-            meta = {key: told[name] for key, name in _SAID.items() if name in told}
-            known = longest.get(name)
-            if known is None or len(messages) > len(known[0]):
-                longest[name] = messages, {**meta, "conversation": name}, tools or (known[2] if known else [])
-            elif tools and not known[2]:
-                longest[name] = known[0], known[1], tools
-    for messages, meta, tools in longest.values():
-        functions = [tool if "function" in tool else {"type": "function", "function": tool} for tool in tools]
-        yield Request(messages, tuple(functions)), meta
+def _holds_values(value: Any) -> bool:
+    """Whether a list holds values of their own: not a message each."""
+    return isinstance(value, list) and not any(isinstance(each, dict) and "role" in each for each in value)
 
 
-def _of_parts(message: Mapping[str, Any]) -> Iterator[Message]:
-    texts, calls = [], []
-    for part in message.get("parts", ()):
-        match part.get("type"):
-            case "text":
-                texts.append(str(part.get("content", "")))
-            case "tool_call":
-                calls.append(_call(part.get("id"), part["name"], part.get("arguments")))
-            case "tool_call_response":
-                said = part.get("response", part.get("result"))
-                yield {"role": "tool", "tool_call_id": str(part.get("id")), "content": _text_of(said)}
-    if texts or calls or message.get("role") == "assistant":
-        plain: Message = {"role": str(message["role"]), "content": "\n".join(texts)}
-        yield {**plain, "tool_calls": calls} if calls else plain
+def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
+    reader = next((each for each in _READERS if each.recognises(value)), None)
+    if reader is not None:
+        yield from reader.read(value, unread)
+    elif isinstance(value, list):
+        own = Unread()
+        if messages := messages_in(value, "messages", own):
+            yield Conversation(messages, unread=own)
+    elif isinstance(value, dict):
+        request = api_of(value).from_body(value)
+        if request.prefix:
+            yield Conversation(request.prefix.tolist(), request.tools)
+        else:
+            unread.add(place, "it holds no messages")
+    else:
+        unread.add(place, "it is neither an object nor a list")
 
 
-def _call(number: Any, name: Any, arguments: Any) -> dict[str, Any]:
-    text = arguments if isinstance(arguments, str) else encode({} if arguments is None else arguments)
-    return {"id": str(number), "type": "function", "function": {"name": str(name), "arguments": text}}
+def _guarded(found: Iterator[Conversation], place: str, unread: Unread) -> Iterator[Conversation]:
+    """Pass on what a reader finds; where it gives up, say so."""
+    try:
+        yield from found
+    except (ZoolabError, NotStrictJSON, *_ODD) as error:
+        expected = getattr(error, "expected", "")
+        why = f"expected {expected}" if expected else type(error).__name__
+        unread.add(place, f"it has a form that is not known: {why}")
 
 
-def _text_of(content: Any) -> str:
-    if isinstance(content, list) and all(isinstance(part, Mapping) for part in content):
-        return "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
-    return content if isinstance(content, str) else "" if content is None else encode(content)
-
-
-def _list(text: Any) -> list[Any]:
-    found = parse_json(text) if isinstance(text, str) else text
-    if not isinstance(found, list):
-        raise InvalidInput(f"messages of a span are {excerpt(found)}", expected="a list")
-    return found
+def _trace(found: Conversation) -> Trace:
+    lines = found.unread.lines()
+    meta = {**found.meta, **({"not_read": lines} if lines else {})}
+    try:
+        tools = tools_offered(found.tools)
+    except (ZoolabError, *_ODD) as error:
+        tools, why = None, getattr(error, "what", type(error).__name__)
+        meta["not_read"] = [*lines, f"the tools: {why}"]
+    try:
+        trace = read_conversation(found.messages, tools, meta=meta)
+    except (ZoolabError, *_ODD) as error:
+        why = error.what if isinstance(error, ZoolabError) else type(error).__name__
+        meta["not_read"] = [*lines, f"the messages: {why}"]
+        trace = read_conversation([], meta=meta)
+    if found.outcome:
+        trace.outcome, trace.error = found.outcome, found.error
+    return trace
 
 
 def tools_offered(schemas: Iterable[Mapping[str, Any]]) -> ToolRegistry | None:
