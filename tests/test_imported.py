@@ -323,7 +323,7 @@ def test_arguments_that_did_not_parse_are_shown_as_they_were(tmp_path: Path):
 
 def test_a_sample_without_messages_is_named(tmp_path: Path):
     one, two = logged(tmp_path, SAMPLE, {"id": 7, "messages": []})
-    assert (one.answer, two.meta["sample"], two.steps) == ("Sorry.", "7", [])
+    assert (one.answer, two.meta["sample"], two.steps, two.outcome) == ("Sorry.", "7", [], "open")
     assert two.meta["not_read"] == ["samples[1]: it has no messages"]
     assert "1 place of the file not read" in two.to_html()
 

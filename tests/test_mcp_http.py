@@ -115,6 +115,16 @@ def test_resources_and_prompts_are_listed_over_both(address: str, reach: Any) ->
             )
 
 
+def test_a_resource_is_read_and_a_prompt_used_over_both(address: str, reach: Any) -> None:
+    for command in (address, [sys.executable, str(SERVERS / "shop.py")]):
+        with reach(command) as tools:
+            assert tools.read("shop://price") == "milk: 1.20\n[image/png, 3 bytes, not shown]"
+            asked = tools.prompt("complain", what="milk")
+            assert asked == [{"role": "user", "content": "Complain about milk."}]
+            with pytest.raises(ExecutionFailed):
+                tools.prompt("complain")
+
+
 def test_a_call_that_takes_too_long_is_given_up_and_the_next_one_answered(address: str, reach: Any) -> None:
     with reach(address, timeout=2) as tools:
         with pytest.raises(ToolTimeout, match="did not answer within 2 s"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound, needs
 from zoolab.jsontext import encode, visible
 from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
+from zoolab.records import Message
 from zoolab.secrets import scrub
 from zoolab.tools import Risk, Tool, ToolRegistry
 
@@ -49,8 +50,21 @@ def _words(block: Any) -> str:
         what, data = f"resource {one_line(block.resource.uri)}", getattr(block.resource, "blob", None)
     else:
         what, data = f"{block.type} of type {one_line(block.mime_type, 80)}", block.data
-    length = len(block.resource.text.encode()) if data is None else len(data) * 3 // 4 - data[-2:].count("=")
+    length = len(block.resource.text.encode()) if data is None else _size(data)
     return f"[{what}, {length:,} bytes, not shown]"
+
+
+def _size(data: str) -> int:
+    """Bytes of what is written in base64."""
+    return len(data) * 3 // 4 - data[-2:].count("=")
+
+
+def _text_of(contents: Any) -> str:
+    """The text of a part of a resource; what is not text is named."""
+    data = getattr(contents, "blob", None)
+    if data is None:
+        return str(contents.text)
+    return f"[{one_line(contents.mime_type or 'data', 80)}, {_size(data):,} bytes, not shown]"
 
 
 _ADDRESS = re.compile(r"https?://[!-~]+\Z")
@@ -203,6 +217,21 @@ class MCPTools:
         """The resources or the prompts that the server lists now; no model sees them."""
         connection = self._running()
         return tuple(connection.portal.call(connection.list_offers, kind))
+
+    def read(self, uri: str) -> str:
+        """The text of a resource that the server offers; what is not text is named in its place.
+
+        It is a stranger's text: if a model gets it, say whose it is.
+        """
+        connection = self._running()
+        contents = connection.portal.call(connection.read_resource, uri)
+        return "\n".join(_text_of(each) for each in contents)
+
+    def prompt(self, name: str, **arguments: str) -> list[Message]:
+        """The messages of a prompt that the server offers, as a walk takes them: a stranger's text."""
+        connection = self._running()
+        given = connection.portal.call(connection.get_prompt, name, arguments)
+        return [{"role": each.role, "content": _words(each.content)} for each in given]
 
     def accept(self, *names: str) -> None:
         """Pin tools as they are now: those of `changed` and `new` that are named, or all of them."""

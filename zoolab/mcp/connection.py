@@ -414,6 +414,20 @@ class Connection:
         answer: types.CallToolResult = await self._in_time(asked)
         return answer
 
+    async def read_resource(self, uri: str) -> list[Any]:
+        """The contents of a resource."""
+        params = types.ReadResourceRequestParams(uri=uri)
+        asked = self._ask(types.ReadResourceRequest(params=params), types.ReadResourceResult)
+        answer: types.ReadResourceResult = await self._in_time(asked)
+        return [*answer.contents]
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> list[types.PromptMessage]:
+        """The messages of a prompt."""
+        params = types.GetPromptRequestParams(name=name, arguments=dict(arguments))
+        asked = self._ask(types.GetPromptRequest(params=params), types.GetPromptResult)
+        answer: types.GetPromptResult = await self._in_time(asked)
+        return answer.messages
+
     async def _all_pages(self, kind: Kind) -> list[Any]:
         """The entries of a list, as the server sent them."""
         asks, answers = (getattr(types, f"List{kind.title()}{end}") for end in ("Request", "Result"))

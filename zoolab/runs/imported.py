@@ -127,6 +127,8 @@ def _trace(found: Conversation) -> Trace:
         why = error.what if isinstance(error, ZoolabError) else type(error).__name__
         meta["not_read"] = [*lines, f"the messages: {why}"]
         trace = read_conversation([], meta=meta)
+    if not trace.steps:
+        trace.outcome = "open"
     if found.outcome:
         trace.outcome, trace.error = found.outcome, found.error
     return trace
