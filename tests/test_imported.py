@@ -230,6 +230,12 @@ def test_every_conversation_and_branch_of_a_trace_is_one(tmp_path: Path):
     assert traces[1].meta["agent"] == "helper"
 
 
+def test_the_same_conversation_twice_is_shown_once_and_noted(tmp_path: Path):
+    told = spans(span([ASKED], [ANSWER]), span([ASKED], [ANSWER], spanId="s2"))
+    [trace] = read_conversations(written(tmp_path, told))
+    assert "it says the same as spans[0]" in trace.meta["not_read"][0]
+
+
 @pytest.mark.parametrize("structured", [True, False])
 def test_attributes_are_text_or_structured(tmp_path: Path, structured: bool):
     [trace] = read_conversations(

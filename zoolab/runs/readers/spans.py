@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import canonical, excerpt
+from zoolab.jsontext import canonical, digest, excerpt
 from zoolab.records import Message
 from zoolab.runs.readers.flat import messages_of
 from zoolab.runs.readers.found import Conversation, Unread
@@ -32,6 +33,7 @@ _RECORDS = ("spans", "logRecords", "log_records")
 class _Span:
     place: str
     told: Mapping[str, Any]
+    trace: Any
     id: Any
     parent: Any
     group: str
@@ -52,50 +54,68 @@ def _is_printed(value: Mapping[str, Any]) -> bool:
     return isinstance(context, dict) and "span_id" in context and "attributes" in value
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """One conversation as a span tells it: its messages, a name for each, and one for each beginning."""
+
+    span: _Span
+    messages: list[Message]
+    names: list[str]
+    beginnings: list[str]
+
+    @classmethod
+    def of(cls, span: _Span, messages: list[Message]) -> _Told:
+        names = [digest(canonical(message)) for message in messages]
+        return cls(span, messages, names, [*accumulate(names, lambda before, name: digest(before + name))])
+
+
 def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
     """Yield the conversations of all spans, in the order in which they came."""
     spans = [_span(place, record, unread) for place, record in _records(values, unread)]
-    by_id = {span.id: span for span in spans if span.id is not None}
-    found = [(span, seq, [canonical(m) for m in seq]) for span in spans for seq in span.sequences]
-    groups: dict[str, list[tuple[_Span, list[Message], list[str]]]] = {}
-    for each in found:
-        groups.setdefault(each[0].group, []).append(each)
-    for number, (span, messages, names) in enumerate(found):
-        same = groups[span.group]
-        others = [each for each in same if each[1] is not messages]
-        repeats = [o for o in others if names == o[2] and any(o[1] is f[1] for f in found[:number])]
-        if repeats or any(_says_it_too(span, names, other) for other in others):
-            continue
-        yield _conversation(span, messages, names, same, by_id, spans)
+    by_id = {(span.trace, span.id): span for span in spans if span.id is not None}
+    groups: dict[str, list[_Told]] = {}
+    for told in (_Told.of(span, messages) for span in spans for messages in span.sequences):
+        groups.setdefault(told.span.group, []).append(told)
+    for group in groups.values():
+        begun = {name for told in group for name in told.beginnings[:-1]}
+        tools = {told.beginnings[-1]: told.span.tools for told in reversed(group) if told.span.tools}
+        seen: dict[str, _Told] = {}
+        for told in group:
+            end = told.beginnings[-1]
+            if end in seen and not {told.span.operation, seen[end].span.operation} & {*_SUMMARIES}:
+                unread.add(told.span.place, f"it says the same as {seen[end].span.place}; it is shown once")
+            if end in begun or end in seen or _sums_up(told, group):
+                continue
+            seen[end] = told
+            known = next((tools[name] for name in told.beginnings if name in tools), [])
+            yield _conversation(told, known, by_id, spans)
 
 
-def _says_it_too(span: _Span, names: list[str], other: tuple[_Span, list[Message], list[str]]) -> bool:
-    theirs = other[2]
-    if len(theirs) > len(names) and theirs[: len(names)] == names:
-        return True
-    if span.operation not in _SUMMARIES or (other[0].operation in _SUMMARIES and len(theirs) <= len(names)):
+def _sums_up(told: _Told, group: Sequence[_Told]) -> bool:
+    """Whether the span of an agent says only what those below it say, in this order."""
+    if told.span.operation not in _SUMMARIES:
         return False
-    rest = iter(theirs)
-    return all(name in rest for name in names)  # in this order, with others between
+    for other in group:
+        longer = len(other.names) > len(told.names)
+        if other is not told and (longer or other.span.operation not in _SUMMARIES):
+            rest = iter(other.names)
+            if all(name in rest for name in told.names):
+                return True
+    return False
 
 
 def _conversation(
-    span: _Span,
-    messages: list[Message],
-    names: list[str],
-    same: Sequence[tuple[_Span, list[Message], list[str]]],
-    by_id: Mapping[Any, _Span],
-    spans: Sequence[_Span],
+    told: _Told, known: list[Any], by_id: Mapping[tuple[Any, Any], _Span], spans: Sequence[_Span]
 ) -> Conversation:
-    shorter = [each[0] for each in same if each[2] == names[: len(each[2])]]
+    span, messages = told.span, told.messages
     above = [span]
-    while (parent := by_id.get(above[-1].parent)) is not None and parent not in above:
+    while (parent := by_id.get((span.trace, above[-1].parent))) is not None and parent not in above:
         above.append(parent)
-    tools = next((each.tools for each in (*above, *shorter) if each.tools), [])
+    tools = next((each.tools for each in above if each.tools), known)
     functions = [t if "function" in t else {"type": "function", "function": t} for t in tools]
     meta: dict[str, Any] = {}
-    for key, known in _SAID.items():
-        said = (each.told.get(name) for each in above for name in known)
+    for key, names in _SAID.items():
+        said = (each.told.get(name) for each in above for name in names)
         meta |= next(({key: value} for value in said if value), {})
     meta["conversation"] = span.group
     return Conversation([*messages, *_ran(span, messages, spans)], functions, meta, span.unread)
@@ -156,7 +176,7 @@ def _span(place: str, record: Mapping[str, Any], file: Unread) -> _Span:
     parent = record.get("parentSpanId") or record.get("parent_span_id") or record.get("parent_id")
     operation = str(told.get("gen_ai.operation.name") or str(record.get("name", "")).partition(" ")[0])
     group = str(told.get("gen_ai.conversation.id") or trace or place)
-    span = _Span(place, told, number, parent, group, operation, Unread())
+    span = _Span(place, told, trace, number, parent, group, operation, Unread())
     if told.keys() & {INPUT, OUTPUT}:
         _tell(span)
     elif older := messages_of(told, _events(record, place, file), span.unread):
