@@ -27,6 +27,7 @@ from mcp.client.streamable_http import streamable_http_client
 from shell import ESCAPE, KEY, Shell
 from walks import invoke
 
+import zoolab
 from zoolab import Decision, Outcome, Policy, Scripted, Step, Trace, run, walk
 from zoolab.errors import (
     ExecutionFailed,
@@ -44,6 +45,7 @@ from zoolab.policy import Permissions
 from zoolab.tools import ToolRegistry, sendable_name
 from zoolab_connect.mcp import MCPTools, serve
 from zoolab_connect.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, write_pins
+from zoolab_connect.mcp.reading import Spoiled, read_message
 from zoolab_connect.mcp.serve import answer_call
 from zoolab_course.worlds.devops import devops_tools
 
@@ -220,6 +222,15 @@ def test_the_official_client_uses_what_is_served(way: str) -> None:
             listed = await session.list_tools()
             called = await session.call_tool("check_status", {"service": "redis"})
             refused = await session.call_tool("isolate_host", {"host": "laptop7"})
+            hints = {tool.name: tool.annotations for tool in listed.tools}
+            numbers = await session.call_tool("search_kb", {"query": "password reset"})
+            assert about.server_info.version == zoolab.__version__
+            assert (hints["check_status"].read_only_hint, hints["check_status"].destructive_hint) == (
+                True,
+                False,
+            )
+            assert hints["isolate_host"].destructive_hint
+            assert json.loads(numbers.content[0].text) == numbers.structured_content["result"]
             return [about.server_info.name, [tool.name for tool in listed.tools], called, refused]
 
     if way == "stdio":
@@ -640,6 +651,67 @@ def test_a_server_that_cannot_be_used_is_one_clear_line(tmp_path: Path, mode: st
 def test_all_pages_are_listed(tmp_path: Path) -> None:
     with raw(tmp_path, "pages") as tools:
         assert tools.registry.names() == ["page_0", "page_1", "page_2"]
+
+
+def test_an_odd_description_costs_one_tool(tmp_path: Path) -> None:
+    with raw(tmp_path, "odd") as tools:
+        assert tools.registry.names() == ["good", "also_good"]
+        reasons = dict(tools.left_out)
+        assert reasons.pop("list").startswith("/properties/required is not JSON Schema")
+        assert reasons == {
+            "string": 'its inputSchema has the type "string"; expected "object"',
+            "untyped": 'its inputSchema has no type; expected "object"',
+            "none": "its inputSchema is null; expected an object",
+            "nothing": "it has no inputSchema; expected an object",
+            "tools[6]": "its name is 7; expected text",
+            "told": 'its description is ["a"]; expected text',
+            "tools[8]": 'it is "text"; expected an object',
+        }
+        assert invoke(tools, "good", {}) == "done"
+
+
+def test_a_list_that_begins_again_ends_there_and_says_so(tmp_path: Path) -> None:
+    with raw(tmp_path, "stuck") as tools:
+        assert tools.registry.names() == ["one"]
+        assert tools.notes == ("the list of tools ends where its cursor 'more' comes again",)
+        assert tools.left_out == {}
+
+
+def test_a_server_without_tools_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with raw(tmp_path, "shelf") as tools:
+        assert list(tools) == []
+        assert [resource.uri for resource in tools.offers("resources")] == ["file:///a"]
+        assert tools.notes[0] == "the server lists no tools"
+        assert tools.notes[1].startswith("resources[1] is left out: ")
+    command = [sys.executable, SERVERS / "raw.py", "shelf", tmp_path / "log"]
+    ran = Shell(capsys)("mcp", "tools", "raw", "--pins", tmp_path / "raw.json", "--", *command)
+    assert ran.code == 0
+    assert "prompt p()" in ran.out
+    assert "note: the server lists no tools" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("latin1", "that is not UTF-8"), ("half", "with a lone surrogate")]
+)
+def test_a_message_that_cannot_be_read_costs_one_call(rude: MCPTools, name: str, why: str) -> None:
+    with pytest.raises(ToolIOError, match=f"the MCP server raw sent a message {why}.*; report it"):
+        invoke(rude, name, {})
+    assert invoke(rude, "files_read", {}) == "done"
+
+
+def test_a_part_of_an_unknown_type_is_named(rude: MCPTools) -> None:
+    assert invoke(rude, "video", {}) == "Look:\n[video: a part of an unknown type, not shown]"
+
+
+@given(
+    st.binary(max_size=60)
+    | st.dictionaries(st.text(max_size=4), st.integers()).map(json.dumps).map(str.encode)
+)
+def test_any_line_is_a_message_a_bad_one_or_no_json(line: bytes) -> None:
+    with suppress(ValueError):
+        read = read_message(line)
+        if isinstance(read, Spoiled):
+            assert str(read.as_error().error.message).startswith("sent a message ")
 
 
 @pytest.mark.parametrize(

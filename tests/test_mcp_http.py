@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,16 @@ def test_resources_and_prompts_are_listed_over_both(address: str, reach: Any) ->
             assert tools.offers("prompts") == (
                 Offer("complain", "Complain about a thing.", "", ("what", "tone?")),
             )
+
+
+def test_a_resource_is_read_and_a_prompt_used_over_both(address: str, reach: Any) -> None:
+    for command in (address, [sys.executable, str(SERVERS / "shop.py")]):
+        with reach(command) as tools:
+            assert tools.read("shop://price") == "milk: 1.20\n[image/png, 3 bytes, not shown]"
+            asked = tools.prompt("complain", what="milk")
+            assert asked == [{"role": "user", "content": "Complain about milk."}]
+            with pytest.raises(ExecutionFailed):
+                tools.prompt("complain")
 
 
 def test_a_call_that_takes_too_long_is_given_up_and_the_next_one_answered(address: str, reach: Any) -> None:
@@ -237,6 +248,126 @@ def test_what_a_rude_server_answers_is_an_error_of_that_call(
     finally:
         server.close()
     assert capfd.readouterr().err == ""
+
+
+class Moody(Rude):
+    """Ends its session after the first call, and then answers as it is told to until it is asked to begin."""
+
+    def __init__(self, ended: Answer) -> None:
+        super().__init__(lambda _: Answer(""))
+        self.ended, self.session = ended, 0
+        self.dead = set[str]()
+
+    def next_answer(self, asked: Asked) -> Answer:
+        method = (asked.body or {}).get("method")
+        session = asked.headers.get("mcp-session-id", "")
+        if asked.method != "POST":
+            return Answer("")
+        if session in self.dead:
+            return self.ended
+        if method == "tools/call":
+            self.dead.add(session)
+            return self.result(asked, {"content": [{"type": "text", "text": session}]})
+        answer = super().next_answer(asked)
+        if method == "initialize":
+            self.session += 1
+            return replace(answer, headers={"mcp-session-id": f"s{self.session}"})
+        return answer
+
+
+GONE = {"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": "Session not found"}}
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        Answer("Not Found: Session not found", 404, "text/plain"),
+        Answer(GONE, 404, "application/json"),
+        Answer("Bad Request: No valid session ID provided", 400, "text/plain"),
+    ],
+)
+def test_a_session_that_the_server_ended_is_begun_anew(ended: Answer, reach: Any) -> None:
+    server = Moody(ended)
+    try:
+        with reach(f"{server.url}/mcp") as tools:
+            assert [invoke(tools, "ask", {}) for _ in range(3)] == ["s1", "s2", "s3"]
+            assert tools.notes == ("the server ended the session 2 times, and it was begun anew",)
+    finally:
+        server.close()
+
+
+def test_a_session_that_ends_again_at_once_is_an_error(reach: Any) -> None:
+    server = Moody(Answer("Session not found", 404, "text/plain"))
+    try:
+        with reach(f"{server.url}/mcp") as tools:
+            invoke(tools, "ask", {})
+            server.dead |= {f"s{number}" for number in range(9)}
+            with pytest.raises(ToolIOError, match="answered 404 Not Found: Session not found"):
+                invoke(tools, "ask", {})
+        assert server.session == 2
+    finally:
+        server.close()
+
+
+class Moved(Rude):
+    """Redirects to where it is; `there` is a pattern of the new address."""
+
+    def __init__(self, status: int, there: str) -> None:
+        super().__init__(lambda _: Answer(""))
+        self.status, self.there, self.calls = status, there, 1
+
+    def next_answer(self, asked: Asked) -> Answer:
+        if not asked.path.endswith("/"):
+            where = self.there.format(url=self.url, path=asked.path)
+            return Answer("", self.status, headers={"location": where})
+        return super().next_answer(asked)
+
+
+@pytest.mark.parametrize("there", ["{path}/", "{url}/mcp/"])
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_redirect_within_the_origin_is_followed(status: int, there: str, reach: Any) -> None:
+    server = Moved(status, there)
+    try:
+        with reach(f"{server.url}/mcp") as tools:
+            assert invoke(tools, "ask", {}) == ""
+    finally:
+        server.close()
+
+
+def test_a_redirect_to_another_origin_is_not_followed(reach: Any) -> None:
+    other, server = TestServer([Answer("")]), Moved(307, "")
+    server.there = f"{other.url}/mcp/?key={KEY}"
+    try:
+        with pytest.raises(InvalidInput, match=r"a redirect to .*, which is not followed") as caught:
+            reach(f"{server.url}/mcp").start()
+        assert KEY not in str(caught.value)
+        assert other.asked == []
+    finally:
+        server.close()
+        other.close()
+
+
+def test_identity_is_no_compression(reach: Any) -> None:
+    def answer(number: Any) -> Answer:
+        told = {"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "hi"}]}}
+        return Answer(told, headers={"content-encoding": "identity"})
+
+    server = Rude(answer)
+    try:
+        with reach(f"{server.url}/mcp") as tools:
+            assert invoke(tools, "ask", {}) == "hi"
+    finally:
+        server.close()
+
+
+def test_a_refusal_gives_no_advice_about_the_schema(reach: Any) -> None:
+    server = Rude(lambda _: Answer(ERROR, 400, "application/json"))
+    try:
+        with reach(f"{server.url}/mcp") as tools, pytest.raises(ExecutionFailed) as caught:
+            invoke(tools, "ask", {})
+        assert caught.value.advice == ""
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize(

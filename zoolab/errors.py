@@ -290,6 +290,7 @@ EXTRAS: Mapping[str, str] = {
     **dict.fromkeys(("matplotlib", "numpy", "pandas"), "notebook"),
     **dict.fromkeys(("needle_rs", "xllamacpp"), "local"),
     **dict.fromkeys(("mcp", "mcp_types", "anyio", "httpx2", "uvicorn"), "mcp"),
+    **dict.fromkeys(("yaml", "zstandard"), "logs"),
     "opentelemetry": "otel",
     "distributed": "cluster",
     "wordllama": "embed",

@@ -12,7 +12,7 @@ what came with zoolab, and if it is not there, in all other distributions.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
@@ -52,10 +52,15 @@ class Reader:
 
     #: What it reads, in a few words.
     what: str
-    #: Whether the content of a file of JSON is such a file.
+    #: Whether a value in a file of JSON has the form that it reads.
     recognises: Callable[[Any], bool]
-    #: The conversations in it: for each a `Request`, and what the trace is told as its `meta`.
-    read: Callable[[Any], Iterable[Any]]
+    #: Takes such a value, and an `Unread` for what it does not understand; gives a `Conversation` for each.
+    read: Callable[[Any, Any], Iterable[Any]]
+    #: Takes the bytes of a file that is not JSON, the most bytes it may unpack to, and an `Unread`; gives the
+    #: values in it, or None if it is no such file.
+    opened: Callable[[bytes, int, Any], Sequence[Any] | None] | None = None
+    #: Whether it takes the list of all values of a file, and not one after the other.
+    of_whole_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,30 @@ TOOLS = [
             "strange",
             "too_long",
             "asks",
+            "latin1",
+            "half",
+            "video",
         )
     ),
 ]
+#: One that works, and ones that the protocol does not allow.
+ODD: list[Any] = [
+    tool("good"),
+    tool("string", schema={"type": "string"}),
+    tool("untyped", schema={"$schema": "http://json-schema.org/draft-07/schema#"}),
+    tool("list", schema={"type": "object", "properties": {"required": ["a"]}}),
+    {"name": "none", "inputSchema": None},
+    {"name": "nothing"},
+    {"name": 7, "inputSchema": ANYTHING},
+    {"name": "told", "description": ["a"], "inputSchema": ANYTHING},
+    "text",
+    tool("also good") | {"annotations": 5, "outputSchema": {"type": "what"}},
+]
+#: Results that are no text in UTF-8, as bytes.
+SPOILED = {
+    "latin1": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"gr\xfc\xdfe"}]}}\n',
+    "half": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"\\ud83d"}]}}\n',
+}
 
 
 def text(words: str, **more: Any) -> dict[str, Any]:
@@ -89,6 +110,7 @@ def call(name: str, arguments: dict[str, Any]) -> Any:
         "strange": lambda: {"content": "not a list"},
         "too_long": lambda: text("x" * (5 << 20)),
         "hangs": lambda: None,
+        "video": lambda: {"content": [{"type": "text", "text": "Look:"}, {"type": "video", "data": BLOB}]},
     }
     return answers.get(name, lambda: text("done"))()
 
@@ -109,8 +131,12 @@ def listing(params: dict[str, Any]) -> dict[str, Any]:
         return {"tools": [tool(*each) for each in json.loads(Path(KIOSK).read_text()).items()]}
     if MODE == "many":
         return {"tools": [tool(f"tool_{i}") for i in range(600)]}
+    if MODE == "odd":
+        return {"tools": ODD}
     if MODE == "endless":
-        return {"tools": [], "nextCursor": "more"}
+        return {"tools": [], "nextCursor": params.get("cursor", "") + "x"}
+    if MODE == "stuck":
+        return {"tools": [tool("one")], "nextCursor": "more"}
     if MODE == "pages":
         page = int(params.get("cursor", "0"))
         more = {"nextCursor": str(page + 1)} if page < 2 else {}
@@ -121,10 +147,15 @@ def listing(params: dict[str, Any]) -> dict[str, Any]:
 def answer(message: dict[str, Any]) -> Any:
     method, params = message["method"], message.get("params", {})
     if method == "initialize":
-        about = {"serverInfo": {"name": "raw", "version": "1"}, "capabilities": {"tools": {}}}
+        offers: dict[str, Any] = {"resources": {}, "prompts": {}} if MODE == "shelf" else {"tools": {}}
+        about = {"serverInfo": {"name": "raw", "version": "1"}, "capabilities": offers}
         return {"protocolVersion": params["protocolVersion"], **about}
     if method == "tools/list":
         return listing(params)
+    if method == "resources/list":
+        return {"resources": [{"uri": "file:///a", "name": "a"}, {"uri": 5, "name": "b"}]}
+    if method == "prompts/list":
+        return {"prompts": [{"name": "p"}]}
     if method == "tools/call":
         return call(params["name"], params.get("arguments", {}))
     return {}
@@ -180,6 +211,14 @@ def main() -> None:
         if message.get("method") == "notifications/cancelled":
             note("cancelled")
         if "id" in message and "method" in message:
+            spoiled = SPOILED.get(message.get("params", {}).get("name"))
+            if spoiled is not None:
+                sys.stdout.buffer.write(spoiled % message["id"])
+                sys.stdout.flush()
+                continue
+            if MODE == "shelf" and message["method"] == "tools/list":
+                send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
+                continue
             result = answer(message)
             if result is not None:
                 send({"id": message["id"], "result": result})

@@ -40,6 +40,17 @@ async def list_prompts(_context: Any, _params: Any) -> types.ListPromptsResult:
     return types.ListPromptsResult(prompts=[listed])
 
 
+async def read_resource(_context: Any, params: Any) -> types.ReadResourceResult:
+    words = types.TextResourceContents(uri=params.uri, text="milk: 1.20")
+    picture = types.BlobResourceContents(uri=params.uri, blob="AAAA", mime_type="image/png")
+    return types.ReadResourceResult(contents=[words, picture])
+
+
+async def get_prompt(_context: Any, params: Any) -> types.GetPromptResult:
+    words = types.TextContent(text=f"Complain about {params.arguments['what']}.")
+    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=words)])
+
+
 def made() -> Server[Any]:
     return Server(
         "shop",
@@ -47,6 +58,8 @@ def made() -> Server[Any]:
         on_call_tool=call_tool,
         on_list_resources=list_resources,
         on_list_prompts=list_prompts,
+        on_read_resource=read_resource,
+        on_get_prompt=get_prompt,
     )
 
 

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -30,7 +31,7 @@ from zoolab.show.text import details
 from zoolab.show.wording import change_as_text, content_of, headline
 from zoolab.toolbox.catalog import tools_defined, tools_named
 from zoolab.tools import ToolRegistry
-from zoolab.trace.events import as_read, events_of
+from zoolab.trace.events import FORMAT, as_read, events_of
 from zoolab.trace.log import drive
 
 #: Which recordings are looked through for a prompt: the small models' first, whose walks are short. Qwen goes
@@ -191,12 +192,24 @@ def _printer(screen: TextIO) -> Callable[[Moment], None]:
 def inspect(options: argparse.Namespace) -> int:
     """Write a page for each conversation of the file, and print where they are."""
     file, target = options.trace, options.output or options.trace.with_suffix(".html")
-    traces = [Trace.load(file)] if file.suffix == ".jsonl" else read_conversations(file)
+    traces = [Trace.load(file)] if _is_trace(file) else read_conversations(file)
     for number, trace in enumerate(traces, 1):
         page = target if len(traces) == 1 else target.with_stem(f"{target.stem}-{number}")
         trace.to_html(page, interactive=True)
         print(page)
+        for line in trace.meta.get("not_read", ()):
+            print(f"zoolab: {page.name}: not read: {visible(scrub(line))}", file=sys.stderr)
     return 0
+
+
+def _is_trace(file: Path) -> bool:
+    """Whether a file is a trace of zoolab's own, by its first bytes, or may be one that was damaged."""
+    try:
+        with file.open("rb") as opened:
+            begin = opened.read(400)
+    except OSError:
+        begin = b""
+    return FORMAT.encode() in begin or (file.suffix == ".jsonl" and not begin.lstrip().startswith(b"{"))
 
 
 def policy(options: argparse.Namespace) -> int:

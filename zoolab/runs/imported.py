@@ -1,73 +1,141 @@
 """Conversations that other programs have written to a file, as traces.
 
+A file is known by what is in it. Nothing runs, and how long anything took is not known: a trace says what
+the messages say. What was not understood is in its `meta` under `not_read`, with place and reason.
+
 A request of an API in `zoolab.apis` is read here, and a list of messages in OpenAI's form. What else can be
 read is registered in the group `zoolab.readers`.
-
-Nothing runs, and how long anything took is not known: a trace says what the messages say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoolab.apis import APIS, api_of
+from zoolab.apis import api_of
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.jsontext import NotStrictJSON, parse_json
+from zoolab.jsontext import NotStrictJSON
 from zoolab.plugins import READERS
-from zoolab.records import Request
 from zoolab.runs import Trace, read_conversation
+from zoolab.runs.readers.found import Conversation, Unread
+from zoolab.runs.readers.messages import messages_in
+from zoolab.runs.readers.parsing import text_in, values_in
 from zoolab.tools import ForeignTool, ToolRegistry
 
 #: Bytes of a file; more is refused.
 MAX_BYTES = 200_000_000
+_FORMS = "OpenTelemetry spans with messages, a log of Inspect AI, an export, or a request of an API"
+_ODD = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
 def read_conversations(path: str | Path) -> list[Trace]:
     """The conversations of a file that another program has written, each as a trace.
 
+    What was not understood stands in the `meta` of each trace under `not_read`, as sentences with their
+    place; what concerns the whole file stands in the first trace.
+
     Raises `InvalidInput` if the file cannot be read, or holds no conversation in a form known here.
     """
-    path = Path(path)
-    traces = [
-        read_conversation(request.prefix, tools_offered(request.tools), meta=meta)
-        for request, meta in _conversations(_content(path))
-        if request.prefix
-    ]
-    if not traces:
-        expected = "OpenTelemetry spans with messages, a log of Inspect AI, or a request of an API"
-        raise InvalidInput(f"{path.name} holds no conversation", expected=expected)
+    path, unread = Path(path), Unread()
+    values = _content(path, unread)
+    found = list(_conversations(values, unread))
+    if not any(each.messages or each.error for each in found):
+        lines = [line for each in (unread, *(each.unread for each in found)) for line in each.lines()]
+        why = f": {lines[0]}" if lines else ""
+        raise InvalidInput(f"{path.name} holds no conversation in a form that is known{why}", expected=_FORMS)
+    traces = [_trace(each) for each in found]
+    if lines := unread.lines():
+        traces[0].meta["not_read"] = [*lines, *traces[0].meta.get("not_read", [])]
     return traces
 
 
-def _content(path: Path) -> Any:
-    if path.suffix == ".eval":  # an archive, compressed in a way that Python reads from 3.14 on
-        advice = f"inspect log convert {path.name} --to json --output-dir FOLDER"
-        raise InvalidInput(f"{path.name} is not JSON", expected="a log of Inspect AI as JSON", advice=advice)
+def _content(path: Path, unread: Unread) -> list[Any]:
+    """The values of a file; an archive is one log."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise InvalidInput(f"{path.name} is too large", expected=f"at most {MAX_BYTES:,} bytes")
-        return parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, NotStrictJSON) as error:
+        content = path.read_bytes()
+    except OSError as error:
         raise InvalidInput(f"{path.name} cannot be read: {error}", expected="a file of JSON") from None
-
-
-def _conversations(content: Any) -> Iterator[tuple[Request, dict[str, Any]]]:
     try:
-        reader = next((each for _, each in READERS.everything() if each.recognises(content)), None)
-        if reader is not None:
-            yield from reader.read(content)
+        for _, reader in READERS.everything():
+            opened = reader.opened(content, MAX_BYTES, unread) if reader.opened else None
+            if opened is not None:
+                return list(opened)
+        return values_in(text_in(content), unread)
+    except InvalidInput as error:
+        if isinstance(error, ImportError):
+            raise
+        what = f"{path.name} cannot be read: {error.what}"
+        raise InvalidInput(what, expected=error.expected, advice=error.advice) from None
+
+
+def _conversations(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
+    """Yield the conversations of all values, each by the reader that knows its form."""
+    flat = [each for value in values for each in (value if _holds_values(value) else [value])]
+    for _, reader in READERS.everything():
+        if reader.of_whole_file and reader.recognises(flat):
+            yield from _guarded(reader.read(flat, unread), f"the {reader.what}", unread)
             return
-        match content:
-            case list(messages):
-                yield APIS["openai"].from_body({"messages": messages}), {}
-            case dict():
-                yield api_of(content).from_body(content), {}
-    except (ZoolabError, AttributeError, KeyError, TypeError, ValueError) as error:
-        why = error if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
-        expected = "spans, samples or messages as these programs write them"
-        raise InvalidInput(f"a conversation has a form that is not known: {why}", expected=expected) from None
+    for number, value in enumerate(flat):
+        place = f"value {number + 1}" if len(flat) > 1 else "the file"
+        yield from _guarded(_of_value(value, place, unread), place, unread)
+
+
+def _holds_values(value: Any) -> bool:
+    """Whether a list holds values of their own: not a message each."""
+    return isinstance(value, list) and not any(isinstance(each, dict) and "role" in each for each in value)
+
+
+def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
+    known = (each for _, each in READERS.everything() if not each.of_whole_file)
+    reader = next((each for each in known if each.recognises(value)), None)
+    if reader is not None:
+        yield from reader.read(value, unread)
+    elif isinstance(value, list):
+        own = Unread()
+        if messages := messages_in(value, "messages", own):
+            yield Conversation(messages, unread=own)
+    elif isinstance(value, dict):
+        request = api_of(value).from_body(value)
+        if request.prefix:
+            yield Conversation(request.prefix.tolist(), request.tools)
+        else:
+            unread.add(place, "it holds no messages")
+    else:
+        unread.add(place, "it is neither an object nor a list")
+
+
+def _guarded(found: Iterator[Conversation], place: str, unread: Unread) -> Iterator[Conversation]:
+    """Pass on what a reader finds; where it gives up, say so."""
+    try:
+        yield from found
+    except (ZoolabError, NotStrictJSON, *_ODD) as error:
+        expected = getattr(error, "expected", "")
+        why = f"expected {expected}" if expected else type(error).__name__
+        unread.add(place, f"it has a form that is not known: {why}")
+
+
+def _trace(found: Conversation) -> Trace:
+    lines = found.unread.lines()
+    meta = {**found.meta, **({"not_read": lines} if lines else {})}
+    try:
+        tools = tools_offered(found.tools)
+    except (ZoolabError, *_ODD) as error:
+        tools, why = None, getattr(error, "what", type(error).__name__)
+        meta["not_read"] = [*lines, f"the tools: {why}"]
+    try:
+        trace = read_conversation(found.messages, tools, meta=meta)
+    except (ZoolabError, *_ODD) as error:
+        why = error.what if isinstance(error, ZoolabError) else type(error).__name__
+        meta["not_read"] = [*lines, f"the messages: {why}"]
+        trace = read_conversation([], meta=meta)
+    if not trace.steps:
+        trace.outcome = "open"
+    if found.outcome:
+        trace.outcome, trace.error = found.outcome, found.error
+    return trace
 
 
 def tools_offered(schemas: Iterable[Mapping[str, Any]]) -> ToolRegistry | None:

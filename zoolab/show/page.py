@@ -16,7 +16,7 @@ from zoolab.records import Decision, Record, Step
 from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.moment import Moment
-from zoolab.show.wording import WORDS, as_text, change_as_text, headline, prompt_of, totals_of
+from zoolab.show.wording import WORDS, as_text, change_as_text, headline, not_read, prompt_of, totals_of
 from zoolab.text import markup
 from zoolab.text.markup import Html, block, clipped, code, facts, folded, join, note, table, tag
 from zoolab.text.wording import count, listed
@@ -84,6 +84,7 @@ def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:
         _outcome(trace),
         block(answer, "the answer", "prose answered") if answer else None,
         _facts(trace),
+        _not_read(trace),
         class_="opening",
     )
     yield from _turns(trace, most)
@@ -101,12 +102,19 @@ def _outcome(trace: TraceLog) -> Html:
     )
 
 
+def _not_read(trace: TraceLog) -> Html | None:
+    """What the file had and this page has not."""
+    lines = not_read(trace)
+    told = tag("ul", *(tag("li", clipped(line, 400)) for line in lines))
+    return folded(f"{count(len(lines), 'place')} of the file not read", told) if lines else None
+
+
 def _facts(trace: TraceLog) -> Html | None:
     steps, totals, named = trace.steps, totals_of(trace), trace.meta.get("model")
     sent, received = totals["tokens_in"] or 0, totals["tokens_out"] or 0
     found = {step.reply.model: None for step in steps if step.reply is not None and step.reply.model}
     models = as_text(named) if named else ", ".join(list(found)[:4])
-    others = [(k, v) for k, v in trace.meta.items() if k != "model" and v is not None][:20]
+    others = [(k, v) for k, v in trace.meta.items() if k not in ("model", "not_read") and v is not None][:20]
     return facts(
         ("steps", f"{len(steps):,}"),
         ("turns", f"{totals['turns']:,}"),

@@ -12,7 +12,7 @@ from zoolab.jsontext.values import any_json
 from zoolab.show.block_types import Block
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
-from zoolab.show.wording import headline
+from zoolab.show.wording import headline, not_read
 from zoolab.trace.events import MAX_NESTING
 from zoolab.trace.log import TraceLog
 
@@ -76,6 +76,8 @@ MAX_BLOCK = 20_000
 def to_markdown(trace: TraceLog) -> str:
     """The protocol of a run; see `Trace.to_markdown`."""
     told = [f"# Protocol of run {trace.run_id}"]
+    if lines := not_read(trace):
+        told.append("Not read of the file:\n\n" + "\n".join(f"- {_inline(line)}" for line in lines))
     for turn in trace.turns:
         told.append(f"## Turn {turn.number}")
         request, reply = turn.request, turn.reply

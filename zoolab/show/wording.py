@@ -159,3 +159,9 @@ def totals_of(trace: TraceLog) -> dict[str, Any]:
         "turns": len({step.turn for step in steps if step.kind != "define"}),
         "calls": len(trace.tool_calls),
     }
+
+
+def not_read(trace: TraceLog) -> list[str]:
+    """What the reader of another program's file did not understand, with place and reason."""
+    found = trace.meta.get("not_read")
+    return [each for each in found[:200] if isinstance(each, str)] if isinstance(found, list) else []

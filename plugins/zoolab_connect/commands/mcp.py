@@ -43,6 +43,8 @@ def mcp(options: argparse.Namespace) -> int:
             print(f"resource {resource.uri}  {resource.description or resource.name}")
         for prompt in tools.offers("prompts"):
             print(f"prompt {prompt.name}({', '.join(prompt.arguments)})  {prompt.description}")
+        for note in tools.notes:
+            print(f"note: {note}")
         _show(tools.changed, "has changed: refused until accepted")
         _show(tools.new, "is new: refused until accepted")
         return 1 if tools.changed or tools.new else 0

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound, needs
-from zoolab.jsontext import visible
+from zoolab.jsontext import encode, visible
+from zoolab.records import Message
 from zoolab.secrets import scrub
 from zoolab.tools import Risk, Tool, ToolRegistry
 from zoolab_connect.mcp.listing import (
@@ -39,7 +40,12 @@ def value_of(result: CallToolResult) -> Any:
     if result.is_error:
         said = visible(scrub(text[: 2 * MAX_ERROR])[:MAX_ERROR])
         raise ExecutionFailed(said or "the server reports an error without a message")
-    return text if result.structured_content is None else result.structured_content
+    value: Any = result.structured_content
+    if value is None or (
+        isinstance(value, dict) and [*value] == ["result"] and encode(value["result"]) == text
+    ):
+        return text  # the value is no object, and the text says it already
+    return value
 
 
 def _words(block: Any) -> str:
@@ -53,8 +59,21 @@ def _words(block: Any) -> str:
         what, data = f"resource {one_line(block.resource.uri)}", getattr(block.resource, "blob", None)
     else:
         what, data = f"{block.type} of type {one_line(block.mime_type, 80)}", block.data
-    length = len(block.resource.text.encode()) if data is None else len(data) * 3 // 4 - data[-2:].count("=")
+    length = len(block.resource.text.encode()) if data is None else _size(data)
     return f"[{what}, {length:,} bytes, not shown]"
+
+
+def _size(data: str) -> int:
+    """Bytes of what is written in base64."""
+    return len(data) * 3 // 4 - data[-2:].count("=")
+
+
+def _text_of(contents: Any) -> str:
+    """The text of a part of a resource; what is not text is named."""
+    data = getattr(contents, "blob", None)
+    if data is None:
+        return str(contents.text)
+    return f"[{one_line(contents.mime_type or 'data', 80)}, {_size(data):,} bytes, not shown]"
 
 
 _ADDRESS = re.compile(r"https?://[!-~]+\Z")
@@ -198,10 +217,30 @@ class MCPTools:
         """The tools that were not there when the server was pinned; refused until accepted."""
         return compare(self._pinned, self._seen)[1]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the server sent and is not used, beside the tools in `left_out`: a sentence each."""
+        return self._running().notes
+
     def offers(self, kind: Literal["resources", "prompts"]) -> tuple[Offer, ...]:
         """The resources or the prompts that the server lists now; no model sees them."""
         connection = self._running()
         return tuple(connection.portal.call(connection.list_offers, kind))
+
+    def read(self, uri: str) -> str:
+        """The text of a resource that the server offers; what is not text is named in its place.
+
+        It is a stranger's text: if a model gets it, say whose it is.
+        """
+        connection = self._running()
+        contents = connection.portal.call(connection.read_resource, uri)
+        return "\n".join(_text_of(each) for each in contents)
+
+    def prompt(self, name: str, **arguments: str) -> list[Message]:
+        """The messages of a prompt that the server offers, as a walk takes them: a stranger's text."""
+        connection = self._running()
+        given = connection.portal.call(connection.get_prompt, name, arguments)
+        return [{"role": each.role, "content": _words(each.content)} for each in given]
 
     def accept(self, *names: str) -> None:
         """Pin tools as they are now: those of `changed` and `new` that are named, or all of them."""

@@ -48,10 +48,33 @@ from zoolab_connect.mcp.listing import (
     Offer,
     one_line,
 )
+from zoolab_connect.mcp.reading import (
+    SPOILED,
+    Apart,
+    Kind,
+    Spoiled,
+    entries_in,
+    offer_in,
+    problem_of,
+    read_message,
+    tool_in,
+)
+from zoolab_connect.mcp.sessions import Sessions, has_ended
 
 MAX_COMPLAINT = 1 << 16
 _EACH = 1_000
 _POLL = 0.01
+_MOST_NOTES = 20
+_REPORT = "report it to the authors of the server"
+
+
+class NotOffered(ExecutionFailed):
+    """The server does not know what it was asked for."""
+
+
+def _note(notes: dict[str, None], note: str) -> None:
+    if len(notes) < _MOST_NOTES:
+        notes[note] = None
 
 
 class Process:
@@ -67,6 +90,8 @@ class Process:
         self._complaint = b""
         #: Why there will be no more answers; empty as long as there may be.
         self.fault = ""
+        #: What the server sent and nobody got, each once.
+        self.notes: dict[str, None] = {}
 
     @asynccontextmanager
     async def speaking(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -118,6 +143,13 @@ class Process:
             while message := await self._next():
                 number = getattr(message[0], "id", None)
                 unasked += _EACH + message[1]
+                if isinstance(message[0], Spoiled):
+                    if number not in self._awaited:
+                        _note(self.notes, f"a message {message[0].why} was left out")
+                        number = None
+                    message = message[0].as_error(), message[1]
+                elif isinstance(message[0], types.JSONRPCError) and number is None:
+                    _note(self.notes, f"an error outside of all calls: {one_line(message[0].error.message)}")
                 if number in self._awaited and not hasattr(message[0], "method"):
                     self._awaited.remove(number)
                     unasked = 0
@@ -146,7 +178,7 @@ class Process:
             self.fault += f"; its last words: {last}" if last else ""
             return None
         try:
-            return types.jsonrpc_message_adapter.validate_json(line, by_name=False), len(line)
+            return read_message(line), len(line)
         except ValueError:
             said = one_line(line[:400].decode(errors="replace"), 80)
             self.fault = (
@@ -226,27 +258,43 @@ class Endpoint:
                 yield streams
             finally:
                 with anyio.CancelScope(shield=True), anyio.move_on_after(GRACE):
-                    if client.session is not None:
-                        await client.delete(self._address, headers={MCP_SESSION_ID: client.session})
+                    if (session := client.sessions.id) is not None:
+                        where = client.sessions.address or self._address
+                        await client.delete(where, headers={MCP_SESSION_ID: session})
 
     def fault_in(self, error: Exception) -> str:
         """What is wrong with the server, if an error of the client comes from that; else empty."""
         broken = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
         return one_line(str(error)) if broken else ""
 
+    @property
+    def notes(self) -> dict[str, None]:
+        """What happened on the way and no call tells."""
+        renewed = self._client.sessions.renewed
+        times = "once" if renewed == 1 else f"{renewed} times"
+        return {f"the server ended the session {times}, and it was begun anew": None} if renewed else {}
+
 
 class BoundedClient(httpx2.AsyncClient):
     """An HTTP client that gives an error of MCP in place of an answer that never came or is not fit."""
 
-    #: The id that the server has given this session, if any.
-    session: str | None = None
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.sessions = Sessions()
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, whole or as a stream of events, of a bounded size."""
         if request.method == "GET" and LAST_EVENT_ID not in request.headers:
             return httpx2.Response(405, request=request)
         try:
-            return await self._checked(await super().send(request, **options))
+            await request.aread()
+            session = self.sessions.enter(request)
+            came = await self._bounded(await super().send(request, **options))
+            if session and has_ended(came) and await self.sessions.renew(session, self._send_now):
+                self.sessions.enter(request)
+                came = await self._bounded(await super().send(request, **options))
+            self.sessions.note(came)
+            return self._checked(came)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.SSEError) as error:
             fault = one_line(str(error)) or type(error).__name__
             said = {
@@ -256,23 +304,48 @@ class BoundedClient(httpx2.AsyncClient):
             }
             return httpx2.Response(502, json=said, request=request)
 
-    async def _checked(self, came: httpx2.Response) -> httpx2.Response:
-        self.session = came.headers.get(MCP_SESSION_ID, self.session)
+    async def _send_now(self, request: httpx2.Request) -> httpx2.Response:
+        came = await self._bounded(await super().send(request, stream=True, follow_redirects=False))
+        try:
+            await came.aread()
+        finally:
+            await came.aclose()
+        return came
+
+    async def _bounded(self, came: httpx2.Response) -> httpx2.Response:
+        """The same answer with a bounded body, which is read already unless it is a stream of events."""
         events = came.is_success and came.headers.get("content-type", "").startswith("text/event-stream")
         stream = _Bounded(came, MAX_UNASKED if events else MAX_MESSAGE)
-        checked = httpx2.Response(came.status_code, headers=came.headers, stream=stream, request=came.request)
+        bounded = httpx2.Response(came.status_code, headers=came.headers, stream=stream, request=came.request)
+        bounded.next_request = came.next_request
         try:
-            if "content-encoding" in came.headers:
+            if came.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
                 raise httpx2.SSEError("sent a compressed answer, which was not requested")
-            if not (events or came.is_success or b'"jsonrpc"' in await checked.aread()):
-                said = one_line(checked.text[:400], 80)
-                raise httpx2.SSEError(f"answered {came.status_code} {came.reason_phrase}: {said}")
             if not events:
-                await checked.aread()
+                await bounded.aread()
         except BaseException:
-            await checked.aclose()
+            await bounded.aclose()
             raise
-        return checked
+        return bounded
+
+    @staticmethod
+    def _checked(came: httpx2.Response) -> httpx2.Response:
+        """The answer, if it holds a message or is a redirect that stays at this server."""
+        if came.is_success or _stays(came) or b'"jsonrpc"' in came.content:
+            return came
+        what = f"answered {came.status_code} {came.reason_phrase}"
+        if came.next_request is not None:
+            to = came.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
+            raise httpx2.SSEError(f"{what}: a redirect to {one_line(str(to), 120)}, which is not followed")
+        raise httpx2.SSEError(f"{what}: {one_line(came.text[:400], 80)}")
+
+
+def _stays(came: httpx2.Response) -> bool:
+    """Whether an answer is a redirect with the same method to the same origin: it is followed."""
+    if came.next_request is None or came.next_request.method != came.request.method:
+        return False
+    here, there = came.request.url, came.next_request.url
+    return (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -299,6 +372,7 @@ class Connection:
     def __init__(self, name: str, server: Process | Endpoint, patience: float, timeout: float) -> None:
         """Start or find the server and shake hands with it; raises `InvalidInput` if that fails."""
         self.name, self._server, self._patience, self._timeout = name, server, patience, timeout
+        self._notes: dict[str, None] = {}
         options: dict[str, Any] = {}
         if sys.platform == "win32":  # Jupyter may have chosen a kind of loop that starts no processes
             options = {"loop_factory": asyncio.ProactorEventLoop}
@@ -317,14 +391,30 @@ class Connection:
         self._thread.__exit__(InterruptedError, InterruptedError(), None)
 
     async def list_tools(self) -> list[Listed]:
-        """All tools that the server lists, whatever they are; at most `MAX_TOOLS`."""
-        tools = await self._in_time(self._all_pages("tools"))
-        return [Listed(each.name, each.description or "", each.input_schema) for each in tools]
+        """All tools that the server lists, whatever they are; at most `MAX_TOOLS`. A server may have none."""
+        found = await self._in_time(self._all_pages("tools"))
+        return [tool_in(number, entry) for number, entry in enumerate(found)]
 
     async def list_offers(self, kind: Literal["resources", "prompts"]) -> list[Offer]:
         """All resources or all prompts that the server lists; none if it says that it has none."""
-        offers = getattr(self._session.server_capabilities, kind, None) is not None
-        return [Offer.of(each) for each in await self._in_time(self._all_pages(kind))] if offers else []
+        if not self._says_it_has(kind):
+            return []
+        found = enumerate(await self._in_time(self._all_pages(kind)))
+        offers: list[Offer] = []
+        for each in (offer_in(kind, number, entry) for number, entry in found):
+            if isinstance(each, Offer):
+                offers.append(each)
+            else:
+                _note(self._notes, each)
+        return offers
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the server sent and nobody got, each once."""
+        return (*self._notes, *self._server.notes)
+
+    def _says_it_has(self, kind: Kind) -> bool:
+        return getattr(self._session.server_capabilities, kind, None) is not None
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """What the server answers to one call; cancelling the wait tells the server so."""
@@ -333,16 +423,44 @@ class Connection:
         answer: types.CallToolResult = await self._in_time(asked)
         return answer
 
-    async def _all_pages(self, kind: Literal["tools", "resources", "prompts"]) -> list[Any]:
+    async def read_resource(self, uri: str) -> list[Any]:
+        """The contents of a resource."""
+        params = types.ReadResourceRequestParams(uri=uri)
+        asked = self._ask(types.ReadResourceRequest(params=params), types.ReadResourceResult)
+        answer: types.ReadResourceResult = await self._in_time(asked)
+        return [*answer.contents]
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> list[types.PromptMessage]:
+        """The messages of a prompt."""
+        params = types.GetPromptRequestParams(name=name, arguments=dict(arguments))
+        asked = self._ask(types.GetPromptRequest(params=params), types.GetPromptResult)
+        answer: types.GetPromptResult = await self._in_time(asked)
+        return answer.messages
+
+    async def _all_pages(self, kind: Kind) -> list[Any]:
+        """The entries of a list, as the server sent them."""
         asks, answers = (getattr(types, f"List{kind.title()}{end}") for end in ("Request", "Result"))
         found: list[Any] = []
+        latest: list[Any] = []
         cursor: str | None = None
+        cursors = set[str | None]()
         for _ in range(MAX_PAGES):
             page = types.PaginatedRequestParams(cursor=cursor) if cursor else None
             # Not `session.list_tools`: that keeps output schemas, and checks results against them unbounded.
-            reply = await self._ask(asks(params=page), answers)
-            found += getattr(reply, kind)
+            try:
+                reply = await self._ask(asks(params=page), answers)
+            except ExecutionFailed as error:
+                if self._says_it_has(kind) and not isinstance(error, NotOffered):
+                    raise
+                _note(self._notes, f"the server lists no {kind}")
+                return found
+            before, latest = latest, [*entries_in(getattr(reply, kind))]
+            cursors.add(cursor)
             cursor = reply.next_cursor
+            if cursor in cursors and cursor:
+                _note(self._notes, f"the list of {kind} ends where its cursor {cursor[:40]!r} comes again")
+                return found if latest == before else found + latest
+            found += latest
             if len(found) > MAX_TOOLS:
                 break
             if not cursor:
@@ -368,17 +486,15 @@ class Connection:
         try:
             return await self._session.send_request(request, kind)
         except MCPError as error:
+            if error.data is SPOILED:
+                raise ToolIOError(f"{who} {error.message}", advice=_REPORT) from None
             if fault := self._server.fault_in(error):
                 raise ToolIOError(f"{who} {fault}", advice=self._server.advice) from None
-            raise ExecutionFailed(
-                f"{who} refused: {one_line(error.message)}", advice="give what the tool's schema asks for"
-            ) from None
+            kind_of = NotOffered if error.code == types.METHOD_NOT_FOUND else ExecutionFailed
+            raise kind_of(f"{who} refused: {one_line(error.message)}") from None
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            problem = one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
             raise ToolIOError(
-                f"{who} sent a response that is not valid MCP: {problem}",
-                advice="report it to the authors of the server",
+                f"{who} sent a response that is not valid MCP: {problem_of(error)}", advice=_REPORT
             ) from None
 
     async def _live(self, *, task_status: Any) -> None:
@@ -386,7 +502,7 @@ class Connection:
         us = types.Implementation(name="zoolab", version="")
         async with (
             self._server.speaking() as (inbox, outbox),
-            ClientSession(inbox, outbox, client_info=us) as session,
+            ClientSession(Apart(inbox), outbox, client_info=us) as session,
         ):
             problem = await self._greet(session)
             if not problem:
@@ -407,5 +523,6 @@ class Connection:
         except TimeoutError:
             return f"did not start within {self._patience:g} s"
         except Exception as error:
-            return self._server.fault_in(error) or f"did not complete the handshake: {one_line(str(error))}"
+            why = problem_of(error) if isinstance(error, ValidationError) else one_line(str(error))
+            return self._server.fault_in(error) or f"did not complete the handshake: {why}"
         return ""

@@ -49,6 +49,8 @@ class Listed:
     name: str
     description: str
     schema: dict[str, Any]
+    #: Why it cannot be used, if its server describes it in a way that is not MCP.
+    problem: str = ""
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Listed) else NotImplemented
@@ -86,6 +88,8 @@ def sort_out(listed: Iterable[Listed], prefix: str = "") -> tuple[dict[str, List
 
 
 def _problem(listed: Listed) -> str:
+    if listed.problem:
+        return listed.problem
     parts = ("name", listed.name, 1, MAX_NAME), ("description", listed.description, 0, MAX_DESCRIPTION)
     for what, text, least, most in parts:
         if not least <= len(text) <= most:

@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import InvalidInput, needs
@@ -16,7 +17,7 @@ from zoolab.loop.runner import Job, Runner
 from zoolab.policy import Permissions
 from zoolab.running.jobs import Threads
 from zoolab.steps.result import make_result
-from zoolab.tools import ToolRegistry
+from zoolab.tools import Tool, ToolRegistry
 from zoolab_connect.mcp.listing import MAX_MESSAGE
 
 if TYPE_CHECKING:
@@ -83,9 +84,21 @@ def answer_call(
     if outcome.error is not None:
         return Answer(outcome.error.message, failed=True)
     result = make_result(outcome, "", "plain", tool.untrusted)
-    if result.error_code or result.truncated or not isinstance(outcome.value, dict):
+    if result.error_code or result.truncated or isinstance(outcome.value, str):
         return Answer(result.content, failed=bool(result.error_code))
-    return Answer(result.content, to_json_value(outcome.value))
+    value = to_json_value(outcome.value)
+    # Until revision 2026-07-28 structured content is an object: what is none is put into one.
+    return Answer(result.content, value if isinstance(value, dict) else {"result": value})
+
+
+def described(tool: Tool) -> dict[str, Any]:
+    """A tool as it is listed: its schema, and hints that follow from its risk.
+
+    >>> described(Tool.from_schema("now", "Tell the time.", {"type": "object"}))["annotations"]
+    {'readOnlyHint': True, 'destructiveHint': False}
+    """
+    hints = {"readOnlyHint": tool.risk == "safe", "destructiveHint": tool.risk == "high"}
+    return {**tool.schema("mcp"), "annotations": hints}
 
 
 async def _serve(
@@ -96,7 +109,7 @@ async def _serve(
     from mcp.server.stdio import stdio_server
 
     runner = Runner()
-    listed = [types.Tool.model_validate(schema, by_alias=True) for schema in registry.schemas("mcp")]
+    listed = [types.Tool.model_validate(described(tool), by_alias=True) for tool in registry]
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
@@ -111,7 +124,7 @@ async def _serve(
         text = types.TextContent(text=answer.text)
         return types.CallToolResult(content=[text], structured_content=answer.value, is_error=answer.failed)
 
-    server: Server[Any] = Server(name, on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(name, version=_version(), on_list_tools=list_tools, on_call_tool=call_tool)
     try:
         if listening is not None:
             return await _over_http(server, listening)
@@ -121,6 +134,13 @@ async def _serve(
                 return await server.run(reading, writing, server.create_initialization_options())
     finally:
         runner.close()
+
+
+def _version() -> str:
+    try:
+        return version("zoolab")
+    except PackageNotFoundError:  # a copy that was never installed
+        return ""
 
 
 async def _over_http(server: Server[Any], listening: socket.socket) -> None:

@@ -13,7 +13,7 @@ from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import notes_of, panel_of
 from zoolab.show.moment import Moment
 from zoolab.show.page import MAX_STEPS, render_fragment, shared_fragment
-from zoolab.show.wording import prompt_of
+from zoolab.show.wording import not_read, prompt_of
 from zoolab.text.markup import digest_of, visible
 from zoolab.trace.log import TraceLog
 
@@ -43,13 +43,17 @@ def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
     style, own_style = _file("inspector.css"), _file("static_page.css")
     held, total = data["held"], len(trace.steps)
     told = f"This page had room for the panels of {held:,} of {total:,} steps."
+    remarks = [told] if held < total else []
+    if lines := not_read(trace):
+        more = f" and {len(lines) - 3:,} more" if len(lines) > 3 else ""
+        remarks.append(f"Not read of the file: {escape(visible('; '.join(lines[:3])))}{more}")
     allowed = dict.fromkeys(map(digest_of, (own_style, style, *_STYLE.findall(story))))
     return _file("static_page.html").format(
         policy=_POLICY.format(script=digest_of(script), styles=" ".join(allowed)),
         title=escape(visible(one_line(f"zoolab: {prompt_of(trace)}", 60))),
         own_style=own_style,
         style=style,
-        told=f"<p>{told}</p>\n" if held < total else "",
+        told="".join(f"<p>{remark}</p>\n" for remark in remarks),
         story=story,
         data=in_script(data),
         script=script,

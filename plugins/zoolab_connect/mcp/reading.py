@@ -1,0 +1,157 @@
+"""What a server sends, read in parts: a bad line costs one message, a bad entry of a list costs itself.
+
+The official client checks a listing as a whole, so that one odd schema would cost all tools. `Apart` hides
+the entries of a listing from that check; `entries_in` gives them back as the server sent them. A part of a
+result whose type is not known is named in its place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from zoolab.jsontext import encode, excerpt, is_utf8
+from zoolab_connect.mcp.listing import Listed, Offer, one_line
+
+Kind = Literal["tools", "resources", "prompts"]
+
+#: Marks an error that stands for a message that could not be read; no server can send this object.
+SPOILED = object()
+_HIDDEN = "zoolab/entry"
+_PARTS = ("text", "image", "audio", "resource", "resource_link")
+_NEEDED: Mapping[Kind, dict[str, Any]] = {
+    "tools": {"name": "a", "inputSchema": {"type": "object"}},
+    "resources": {"name": "a", "uri": "a:"},
+    "prompts": {"name": "a"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spoiled:
+    """A message that cannot be read: the id of the request that it answers, if it has one, and why."""
+
+    id: int | str | None
+    why: str
+
+    def as_error(self) -> Any:
+        """The error that the client gets in place of the message."""
+        error = types.ErrorData(code=types.PARSE_ERROR, message=f"sent a message {self.why}", data=SPOILED)
+        return types.JSONRPCError(jsonrpc="2.0", id=self.id, error=error)
+
+
+def read_message(line: bytes) -> Any:
+    """The message in a line, or what can be told of a bad one; raises `ValueError` for no JSON object."""
+    try:
+        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError as error:
+        try:
+            found = json.loads(line.decode("utf-8", "replace"))
+        except RecursionError:
+            found = None
+        if not isinstance(found, dict):
+            raise
+        number = found.get("id") if "method" not in found else None
+        return Spoiled(number if isinstance(number, int | str) else None, _why(line, found, error))
+
+
+def _why(line: bytes, found: Any, error: ValueError) -> str:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return "that is not UTF-8"
+    if not is_utf8(encode(found)):
+        return "with a lone surrogate, which is not text"
+    return f"that is not valid MCP: {problem_of(error) if isinstance(error, ValidationError) else error}"
+
+
+def problem_of(error: ValidationError) -> str:
+    """The first problem that the official package found, on one line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
+
+
+class Apart:
+    """A stream of messages in which the entries of each listing are hidden from the official client."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> Apart:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._stream.__aexit__(*error)
+
+    def __aiter__(self) -> Apart:
+        return self
+
+    async def __anext__(self) -> Any:
+        return _hide_entries(await self._stream.__anext__())
+
+
+def _hide_entries(item: Any) -> Any:
+    message = item.message if isinstance(item, SessionMessage) else None
+    if not isinstance(message, types.JSONRPCResponse) or not isinstance(message.result, dict):
+        return item
+    result = message.result
+    if isinstance(content := result.get("content"), list):
+        message.result = {**result, "content": [_named(each) for each in content]}
+    for kind, needed in () if "content" in result else _NEEDED.items():
+        if isinstance(listed := result.get(kind), list):
+            message.result = {**result, kind: [{**needed, "_meta": {_HIDDEN: each}} for each in listed]}
+    return item
+
+
+def _named(part: Any) -> Any:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(kind, str) or kind in _PARTS:
+        return part
+    return {"type": "text", "text": f"[{one_line(kind, 60)}: a part of an unknown type, not shown]"}
+
+
+def entries_in(listed: Iterable[Any]) -> Iterator[Any]:
+    """The entries of a listing, as the server sent them."""
+    return (each.meta[_HIDDEN] for each in listed)
+
+
+def tool_in(number: int, entry: Any) -> Listed:
+    """A tool of a listing; its `problem` says why it cannot be used."""
+    if not isinstance(entry, dict):
+        return Listed(f"tools[{number}]", "", {}, f"it is {excerpt(entry, 60)}; expected an object")
+    name, said, schema = (entry.get(key) for key in ("name", "description", "inputSchema"))
+    told = name if isinstance(name, str) else f"tools[{number}]"
+    problem = ""
+    if not isinstance(name, str):
+        problem = f"its name is {excerpt(name, 60)}; expected text"
+    elif not isinstance(said, str | None):
+        problem = f"its description is {excerpt(said, 60)}; expected text"
+    elif not isinstance(schema, dict):
+        has = (
+            f"its inputSchema is {excerpt(schema, 60)}" if "inputSchema" in entry else "it has no inputSchema"
+        )
+        problem = f"{has}; expected an object"
+    elif schema.get("type") != "object":
+        has = f"has the type {excerpt(schema['type'], 60)}" if "type" in schema else "has no type"
+        problem = f'its inputSchema {has}; expected "object"'
+    if problem:
+        return Listed(told, "", {}, problem)
+    return Listed(told, said or "", schema if isinstance(schema, dict) else {})
+
+
+def offer_in(kind: Kind, number: int, entry: Any) -> Offer | str:
+    """A resource or a prompt of a listing, or a sentence that says why it is left out."""
+    model = types.Resource if kind == "resources" else types.Prompt
+    try:
+        return Offer.of(model.model_validate(entry, by_name=False))
+    except ValidationError as error:
+        return f"{kind}[{number}] is left out: {problem_of(error)}"

@@ -1,0 +1,72 @@
+"""Archives of Inspect AI (`.eval`): a zip file with a header and a file a sample, often in Zstandard."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from typing import Any
+
+from zoolab.errors import InvalidInput, needs
+from zoolab.runs.readers.found import Unread
+from zoolab.runs.readers.parsing import text_in, values_in
+
+_ZSTANDARD = 93
+_HEADER = struct.Struct("<26xHH")
+
+
+def is_archive(content: bytes) -> bool:
+    """Whether a file is a zip file, by its first bytes."""
+    return content.startswith(b"PK\x03\x04")
+
+
+def log_in(content: bytes, most: int, unread: Unread) -> dict[str, Any]:
+    """The log that an archive holds; `most` bounds its size in bytes.
+
+    Raises `InvalidInput` if it holds none, and `MissingPackage` if it needs Zstandard and there is none.
+    """
+    log: dict[str, Any] = {}
+    samples: list[Any] = []
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for member in archive.infolist():
+                folder, _, name = member.filename.rpartition("/")
+                is_sample = folder == "samples" and name.endswith(".json")
+                if not is_sample and member.filename != "header.json":
+                    continue
+                most -= member.file_size
+                if most < 0:
+                    raise InvalidInput("what it holds is too large")
+                text = text_in(_content(archive, member, content))
+                for value in values_in(text, unread):
+                    if is_sample:
+                        samples.append(value)
+                    elif isinstance(value, dict):
+                        log = value
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, OSError, NotImplementedError) as error:
+        raise InvalidInput(f"the archive is damaged: {error}", expected="a log of Inspect AI") from None
+    if not log and not samples:
+        raise InvalidInput("the archive holds no log of Inspect AI", expected="header.json and samples/")
+    return {**log, "samples": samples}
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> bytes:
+    """The bytes of a member; before Python 3.14 `zipfile` cannot read Zstandard."""
+    if member.compress_type != _ZSTANDARD or hasattr(zipfile, "ZIP_ZSTANDARD"):
+        with archive.open(member) as opened:
+            return opened.read(member.file_size + 1)
+    needs("zstandard")
+    import zstandard
+
+    name_length, extra_length = _HEADER.unpack_from(content, member.header_offset)
+    start = member.header_offset + _HEADER.size + name_length + extra_length
+    packed = io.BytesIO(content[start : start + member.compress_size])
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as reader:
+            plain: bytes = reader.read(member.file_size + 1)
+    except zstandard.ZstdError as error:
+        raise zipfile.BadZipFile(f"{member.filename}: {error}") from None
+    if len(plain) != member.file_size or zlib.crc32(plain) != member.CRC:
+        raise zipfile.BadZipFile(f"{member.filename} is not what it was when it was written")
+    return plain

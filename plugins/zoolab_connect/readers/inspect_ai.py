@@ -1,0 +1,91 @@
+"""Logs of Inspect AI: a conversation for each sample, with its scores, its error and its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from zoolab.jsontext import excerpt
+from zoolab.records import Message
+from zoolab.runs.readers.found import Conversation, Unread
+from zoolab.runs.readers.messages import messages_in
+
+_LINK = "attachment://"
+
+
+def recognises(value: Any) -> bool:
+    """Whether a value is a log."""
+    return isinstance(value, dict) and isinstance(value.get("samples"), list)
+
+
+def read(log: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
+    """Yield a conversation for each sample, also for those without messages."""
+    asked = log.get("eval")
+    about = asked if isinstance(asked, Mapping) else {}
+    failed = _message(log.get("error"))
+    if failed:
+        unread.add("the log", f"it ended with an error: {failed}")
+    for number, sample in enumerate(log["samples"]):
+        if isinstance(sample, Mapping):
+            yield _of_sample(sample, f"samples[{number}]", about)
+        else:
+            unread.add(f"samples[{number}]", f"it is {excerpt(sample, 60)}; expected a sample")
+
+
+def _of_sample(sample: Mapping[str, Any], place: str, about: Mapping[str, Any]) -> Conversation:
+    unread = Unread()
+    held = sample.get("attachments")
+    attachments = held if isinstance(held, Mapping) else {}
+    listed = _attached(sample.get("messages"), attachments) if attachments else sample.get("messages")
+    messages = _with_errors(messages_in(listed, f"{place}.messages", unread), listed)
+    if not messages and not unread.lines():
+        unread.add(place, "it has no messages")
+    meta: dict[str, Any] = {"sample": str(sample.get("id")), "epoch": sample.get("epoch")}
+    meta |= {key: about[key] for key in ("task", "model") if isinstance(about.get(key), str)}
+    meta |= _scores(sample.get("scores"), f"{place}.scores", unread)
+    outcome, error = "", _message(sample.get("error"))
+    limit = sample.get("limit")
+    if error:
+        outcome = "failed"
+    elif isinstance(limit, Mapping):
+        outcome, error = "loop_limit", f"the limit of {limit.get('type')} was reached: {limit.get('limit')}"
+    return Conversation(messages, (), meta, unread, outcome, error)
+
+
+def _with_errors(messages: list[Message], listed: Any) -> list[Message]:
+    """The messages, with the errors of tools in place of their results."""
+    told = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+    failed = {str(each.get("tool_call_id")): _message(each.get("error")) for each in told}
+    return [
+        {**each, "content": f"ERROR: {why}"}
+        if each["role"] == "tool" and (why := failed.get(str(each.get("tool_call_id"))))
+        else each
+        for each in messages
+    ]
+
+
+def _scores(given: Any, place: str, unread: Unread) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        unread.add(place, f"they are {excerpt(given, 60)}; expected an object")
+    scores = given if isinstance(given, Mapping) else {}
+    values = {k: v.get("value") if isinstance(v, Mapping) else v for k, v in scores.items()}
+    said = {k: v["explanation"] for k, v in scores.items() if isinstance(v, Mapping) and v.get("explanation")}
+    return ({"scores": values} if values else {}) | ({"explanations": said} if said else {})
+
+
+def _message(error: Any) -> str:
+    """What an error says; empty if there is none."""
+    if isinstance(error, Mapping):
+        return str(error.get("message") or excerpt(error, 300))
+    return error if isinstance(error, str) else ""
+
+
+def _attached(value: Any, attachments: Mapping[str, Any]) -> Any:
+    """The value with long texts put back that the log keeps apart."""
+    if isinstance(value, str) and value.startswith(_LINK):
+        return attachments.get(value.removeprefix(_LINK), value)
+    if isinstance(value, list):
+        return [_attached(each, attachments) for each in value]
+    if isinstance(value, dict):
+        return {key: _attached(each, attachments) for key, each in value.items()}
+    return value
