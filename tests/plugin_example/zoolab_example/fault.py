@@ -14,6 +14,4 @@ def shout(arguments: Any) -> str | None:
     return json.dumps({key.upper(): value for key, value in found.items()}) if found else None
 
 
-SHOUTING_KEYS = FaultKind(
-    "shouting_keys", "tool_call", "keys in capitals", "invalid_arguments", breaks=shout
-)
+SHOUTING_KEYS = FaultKind("shouting_keys", "tool_call", "keys in capitals", "invalid_arguments", breaks=shout)
