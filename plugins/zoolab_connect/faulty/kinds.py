@@ -53,6 +53,24 @@ def fault_named(name: str) -> FaultKind | None:
     return found
 
 
+def check_table(names: Iterable[str], broken: Iterable[str]) -> None:
+    """Check that each of these faults of the table is broken somewhere.
+
+    Raises:
+        InvalidInput: A fault has no function; it would never happen, and nothing would say so.
+
+    >>> check_table(["cut", "shouted"], ["cut"])
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: faults.toml has shouted, and no function breaks it; ...
+    """
+    known = set(broken)
+    lacking = [name for name in names if name not in known]
+    if lacking:
+        what = f"faults.toml has {', '.join(lacking)}, and no function breaks it"
+        advice = "write a FaultKind with breaks, and name it in the entry points zoolab.faults"
+        raise InvalidInput(what, expected="a function for each row", advice=advice)
+
+
 def draw(*what: Any) -> float:
     """A number from 0 up to 1 that belongs to `what`, which is JSON."""
     return int(digest(canonical(what))[:13], 16) / 16**13
@@ -69,8 +87,8 @@ class Plan:
 
     def registered(self, stage: str) -> dict[str, FaultKind]:
         """Return the wanted faults of a stage that are not zoolab's own."""
-        others = (fault_named(name) for name in self.rates if name not in FAULTS)
-        return {kind.name: kind for kind in others if kind is not None and kind.stage == stage}
+        others = ((name, fault_named(name)) for name in self.rates if name not in FAULTS)
+        return {name: kind for name, kind in others if kind is not None and kind.stage == stage}
 
     def ranked(self, among: Iterable[str], *what: Any) -> list[str]:
         """The faults `among` these that are to happen here, in the order in which they are tried."""

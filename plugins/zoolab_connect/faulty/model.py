@@ -14,15 +14,23 @@ from zoolab.models.recording import name_without_ids
 from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request
 from zoolab.tools import ToolRegistry
-from zoolab_connect.faulty.kinds import FAULTS, SECRET, make_plan
-from zoolab_connect.faulty.replies import Asked, break_reply, repeat_call
-from zoolab_connect.faulty.tools import FaultyTool, Pace, defined_faults, original_of
+from zoolab_connect.faulty.kinds import FAULTS, SECRET, check_table, make_plan
+from zoolab_connect.faulty.replies import CALLS, REPLIES, Asked, break_reply, repeat_call
+from zoolab_connect.faulty.tools import AFTER, BEFORE, FaultyTool, Pace, defined_faults, original_of
 
 #: What the endpoint says with a status.
 SAYS = {
     401: f"Incorrect API key provided: {SECRET}",
     429: "Too many requests: this endpoint is busy",
     500: "The server had an error",
+}
+#: The faults that a function here or beside breaks.
+_BROKEN = frozenset({*REPLIES, *CALLS, *BEFORE, *AFTER, *(f"http_{status}" for status in SAYS)}) | {
+    "timeout",
+    "dropped_stream",
+    "same_call",
+    "poisoned_description",
+    "recursive_schema",
 }
 _REQUEST = tuple(name for name, kind in FAULTS.items() if kind.stage == "request")
 
@@ -72,6 +80,7 @@ class Faulty(AbstractContextManager["Faulty"]):
     ) -> None:
         self.inner = model
         self.plan = make_plan(faults, seed, times)
+        check_table((name for name in self.plan.rates if name in FAULTS), _BROKEN)
         self._pace = Pace(slow_seconds, hang_seconds)
         said = about(model)
         self.model, self.settings, self.calls = said.name, said.settings, said.calls

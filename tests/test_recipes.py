@@ -1,0 +1,97 @@
+"""The recipes "Add ..." as they are followed: for a package outside, which is installed and used."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from zoolab.plugins import GROUPS
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = Path(__file__).parent / "plugin_example"
+HOW_TO = ROOT / "tools" / "site" / "pages" / "how-to" / "8-add-your-own.md"
+MINUTES = {"title": "Monday", "minutes": [["Who is here?", "All."]]}
+
+USED = """
+import json, zoolab
+from zoolab import Faulty, Scripted, Trace, model_for, plots, run
+from zoolab.apis import translate
+from zoolab.records import Request
+from zoolab.toolbox.catalog import tools_named
+
+kitchen = tools_named("kitchen")
+script = [[("boiling_time", {"egg": "soft"})], "Five minutes."]
+trace = run("How long?", kitchen, Scripted(script))
+broken = run("How long?", kitchen, Faulty(Scripted(script), ["shouting_keys"]))
+trace.save("trace.jsonl")
+print(json.dumps({
+    "api": translate(Request([{"role": "user", "content": "Hi"}]), "tellers").body["messages"],
+    "model": run("Who are you?", kitchen, model_for("parrot")).answer,
+    "toolbox": trace.errors == [] or len(trace.errors) == 0,
+    "fault": [each for each in broken.to_frame()["fault"].dropna()],
+    "error": [error.code for error in broken.errors],
+    "display": plots.in_capitals(trace),
+    "name": zoolab.dozen(),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with the example, as pip installs it."""
+    folder = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--target", folder, EXAMPLE], check=True, capture_output=True, timeout=300)
+    return folder
+
+
+def python(installed: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    return subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_example_adds_one_of_each_group():
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["entry-points"].keys() == GROUPS.keys()
+    assert all(len(entries) == 1 for entries in project["entry-points"].values())
+
+
+def test_what_the_example_adds_is_used_like_what_zoolab_has(installed, tmp_path):
+    done = python(installed, tmp_path, "-c", USED)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "api": [{"role": "user", "content": "Hi"}],
+        "model": "I am a parrot.",
+        "toolbox": True,
+        "fault": ["shouting_keys"],
+        "error": ["invalid_arguments"],
+        "display": "FIVE MINUTES.",
+        "name": 12,
+    }
+
+
+def test_the_command_line_has_the_command_and_the_reader_of_the_example(installed, tmp_path):
+    assert python(installed, tmp_path, "-m", "zoolab", "greet", "Ada").stdout == "Hello, Ada.\n"
+    (tmp_path / "minutes.json").write_text(json.dumps(MINUTES), encoding="utf-8")
+    made = python(installed, tmp_path, "-m", "zoolab", "inspect", "minutes.json", "-o", "page.html")
+    assert made.returncode == 0, made.stderr
+    assert "Who is here?" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    listed = python(installed, tmp_path, "-m", "zoolab", "plugins", "faults")
+    assert "shouting_keys" in listed.stdout
+    assert listed.returncode == 0
+
+
+def test_the_page_shows_the_files_of_the_example():
+    page = HOW_TO.read_text(encoding="utf-8")
+    for path in ("fault.py", "toolbox.py"):
+        assert (EXAMPLE / "zoolab_example" / path).read_text(encoding="utf-8") in page
+    for name in GROUPS:
+        assert f"`{name}`" in page
