@@ -347,7 +347,8 @@ visit(
 # Recordings and the command line use worlds by name. Each use makes a new world. `files` is not in this list, because it needs a folder.
 
 # %%
-from zoolab.toolbox.catalog import DOMAINS, tools_named
+from zoolab.plugins import TOOLBOXES
+from zoolab.toolbox.catalog import tools_named
 
-for name in DOMAINS:
+for name in ["starter", "clock", *TOOLBOXES.entries()]:
     print(f"{name:10} {', '.join(tools_named(name).names())}")

@@ -21,13 +21,16 @@ TREE = {
 
 
 def mute_errors(source: str) -> list[str]:
-    """The errors in a module's own words without one on what was expected, or what to do."""
+    """The errors in a module's own words without one on what was expected, or what to do.
+
+    The model does not read the advice of a denial, so its words say all.
+    """
     return [
         ast.unparse(node)
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in TREE
+        and node.func.id in TREE.keys() - {"PermissionDenied"}
         and isinstance(node.args[0], ast.Constant | ast.JoinedStr)
         and not {keyword.arg for keyword in node.keywords} & {"expected", "advice"}
     ]

@@ -1,5 +1,6 @@
 """What other programs have written becomes traces: spans, logs of Inspect AI, requests of five APIs."""
 
+import io
 import json
 import struct
 import subprocess
@@ -252,14 +253,15 @@ def test_lines_of_a_collector_and_noise_between_them_are_read(tmp_path: Path):
     assert traces[0].meta["not_read"] == ["line 2: not JSON, left out: expecting value at line 2 column 1"]
 
 
-def test_what_the_console_exporter_prints_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_the_console_exporter_prints_is_read(tmp_path: Path):
     sdk = pytest.importorskip("opentelemetry.sdk.trace")
     from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
     provider = sdk.TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter()))
+    printed = io.StringIO()
+    provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=printed)))
     WALKED.to_otel(provider, content=True)
-    (tmp_path / "out.txt").write_text(capsys.readouterr().out)
+    (tmp_path / "out.txt").write_text(printed.getvalue())
     [trace] = read_conversations(tmp_path / "out.txt")
     assert [step.kind for step in trace.steps] == KINDS
     assert trace.answer == "It is 100."

@@ -180,7 +180,7 @@ def test_a_call_gives_over_the_pipe_what_it_gives_here(
     [
         ("ping", {"host": 3}, "ping: /host: expected string, received 3"),
         ("ping", {}, "ping: /host: expected"),
-        ("isolate_host", {"host": "laptop7"}, "isolate_host is of high risk, and .* --allow isolate_host"),
+        ("isolate_host", {"host": "laptop7"}, "isolate_host is of high risk, and nobody is here"),
         ("crash", {}, "SystemExit: secret detail$"),
         ("nonsense", {}, "the tool returned a value that is not JSON: a object at /"),
     ],
@@ -245,7 +245,7 @@ def test_the_official_client_uses_what_is_served(way: str) -> None:
     assert (name, names) == ("domains:tools", [tool.name for tool in domains.tools()])
     assert (called.content[0].text, called.is_error) == ("redis is stopped", False)
     assert refused.is_error
-    assert "--allow isolate_host" in refused.content[0].text
+    assert "nobody is here" in refused.content[0].text
 
 
 def test_no_web_page_reaches_what_is_served_over_http() -> None:
@@ -290,7 +290,7 @@ def test_a_policy_may_deny_what_is_served() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nothing"], "no tools are named 'nothing'; expected starter, devops, "),
+        (["nothing"], "no tools are named 'nothing'; expected starter, clock, analytics, "),
         (["no.such:thing"], "cannot take thing from no.such: No module named"),
         (["zoolab_course.worlds.devops:nothing"], "has no attribute 'nothing'"),
         (["zoolab_course.worlds.devops:MAX_LINES"], "100 is not a tool"),

@@ -140,7 +140,7 @@ def test_declarations_of_gemini_with_types_in_capitals_are_read() -> None:
 
 
 def test_the_refusal_of_types_in_capitals_says_how() -> None:
-    with pytest.raises(InvalidSchema, match=r"zoolab\.apis\.gemini\.json_schema"):
+    with pytest.raises(InvalidSchema, match=r"zoolab_connect\.apis\.gemini\.json_schema"):
         Tool.from_schema("weather", "The weather.", CAPITALS, print)
     assert Tool.from_schema("weather", "The weather.", json_schema(CAPITALS), print).parameters == LOWER
     with pytest.raises(InvalidSchema) as caught:

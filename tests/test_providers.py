@@ -557,7 +557,9 @@ def blocks_in(value: Any) -> list[dict[str, Any]]:
 
 
 def test_nothing_heavy_is_loaded_before_a_model_is_made() -> None:
-    loaded = loaded_by("from zoolab.models import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel")
+    loaded = loaded_by(
+        "from zoolab_connect.providers import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel"
+    )
     assert loaded.isdisjoint({*HEAVY, "httpx", "httpx2"})
 
 

@@ -133,7 +133,7 @@ def _seeded(name: str, case: Mapping[str, Any], tools: ToolRegistry, chance: flo
             "prompt": case["prompt"],
             "made": "seeded",
             "model": "none",
-            "who": "zoolab.models.faulty.Faulty",
+            "who": "zoolab.models.Faulty",
             "date": "",
             "settings": {"seed": SEED},
             "protocol": "native",

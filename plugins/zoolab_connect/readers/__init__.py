@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from zoolab.errors import InvalidInput
 from zoolab.plugins import Reader
 from zoolab.runs.readers.found import Unread
 from zoolab.runs.readers.parsing import text_in
@@ -27,7 +28,10 @@ def _log_opened(content: bytes, most: int, unread: Unread) -> Sequence[Any] | No
 
 
 def _cassette_opened(content: bytes, _most: int, _unread: Unread) -> Sequence[Any] | None:
-    text = text_in(content)
+    try:
+        text = text_in(content)
+    except InvalidInput:
+        return None
     return [exchanges.cassette_in(text)] if exchanges.looks_like_yaml(text) else None
 
 

@@ -37,7 +37,7 @@ def log_in(content: bytes, most: int, unread: Unread) -> dict[str, Any]:
                     continue
                 most -= member.file_size
                 if most < 0:
-                    raise InvalidInput("what it holds is too large")
+                    raise InvalidInput("what it holds is too large", expected="a smaller log")
                 text = text_in(_content(archive, member, content))
                 for value in values_in(text, unread):
                     if is_sample:

@@ -78,7 +78,7 @@ def importing(usual: Callable[..., Any]) -> Callable[..., Any]:
 
     def find(name: str, *rest: Any, **more: Any) -> Any:
         top, _, below = name.partition(".")
-        if top.startswith("zoolab_"):
+        if top.partition("_")[0] == "zoolab" != top:
             refuse(name)
         if top not in ("zoolab", "IPython"):
             return usual(name, *rest, **more)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoolab.plugins import Reader
-from zoolab.records import Request
+from zoolab.runs.readers.found import Conversation, Unread
 
 
 def is_minutes(content: Any) -> bool:
@@ -14,11 +14,15 @@ def is_minutes(content: Any) -> bool:
     return isinstance(content, dict) and "minutes" in content
 
 
-def conversations(content: Any) -> Iterator[tuple[Request, dict[str, Any]]]:
-    """Yield a conversation for each question and answer."""
-    for asked, answer in content["minutes"]:
+def conversations(content: Any, unread: Unread) -> Iterator[Conversation]:
+    """Yield a conversation for each question and answer; what is neither is named."""
+    for number, row in enumerate(content["minutes"], 1):
+        if not isinstance(row, list) or len(row) != 2:
+            unread.add(f"row {number}", "it is no question with its answer")
+            continue
+        asked, answer = row
         messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
-        yield Request(messages), {"meeting": content.get("title")}
+        yield Conversation(messages, meta={"meeting": content.get("title")})
 
 
 MINUTES = Reader("the minutes of a meeting", is_minutes, conversations)
