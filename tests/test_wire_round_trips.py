@@ -287,7 +287,10 @@ def _is_clear(messages):
 def test_texts_calls_and_results_survive_every_wire(name, request):
     assume(_is_clear(request.messages))
     back = APIS[name].from_body(APIS[name].to_body(request))
-    assert said(back) == said(request)
+    plain_request, warnings = APIS[name].normalise(request)
+    # The items of one turn may be a text, a thought and a text: two turns that look so come back as one.
+    merged = "messages_merged" in {each.code for each in warnings}
+    assert said(back) == said(plain_request if merged else request)
     system = " ".join(_text(m) for m in request.messages if m["role"] in ("system", "developer"))
     kept = " ".join(_text(m) for m in back.messages if m["role"] in ("system", "developer"))
     assert kept.split() == system.split()

@@ -11,7 +11,7 @@ from zoolab import Policy, Replay, Trace
 from zoolab.errors import ReplayMiss
 from zoolab.files import write_whole
 from zoolab.models.recording import RequestKeys
-from zoolab.records import Limits, Model, Reply, Request
+from zoolab.records import Limits, Model
 from zoolab_course.commands.record import came_of, hold
 
 
@@ -40,31 +40,21 @@ def prune(plan: RecordingPlan, path: Path) -> int:
 
     Raises `ReplayMiss` if a conversation is not held to its end: then nothing goes.
     """
-    asking = _Asking(Replay(path))
-    for asked in plan.conversations:
-        hold_one(asked, asking)
+    replay = Replay(path)
+    wanted = {
+        replay.recording.key_of(replay.body(turn.request))
+        for asked in plan.conversations
+        for turn in hold_one(asked, replay).turns
+    }
     header, *pairs = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     names = RequestKeys()
     kept: dict[str, str] = {}
     for pair in pairs:
         name = names.of(json.loads(pair)["request"])
-        if name in asking.names:
+        if name in wanted:
             kept.setdefault(name, pair)
     write_whole(path, [f"{line}\n" for line in (header, *kept.values())])
     return len(pairs) - len(kept)
-
-
-class _Asking:
-    """A replay that keeps the names of the requests that it was asked."""
-
-    def __init__(self, replay: Replay) -> None:
-        self.replay = replay
-        self.calls = replay.calls
-        self.names: set[str] = set()
-
-    def __call__(self, request: Request) -> Reply:
-        self.names.add(self.replay.recording.key_of(self.replay.body(request)))
-        return self.replay(request)
 
 
 def hold_one(asked: Conversation, model: Model) -> Trace:
