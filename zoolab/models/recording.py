@@ -27,9 +27,8 @@ from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked, system_errors
-from zoolab.jsontext import canonical, digest, encode_line, excerpt, json_or
+from zoolab.jsontext import canonical, digest, encode_line, excerpt
 from zoolab.records import Request, without
-from zoolab.records.outgoing import sendable_arguments
 from zoolab.secrets import scrub_json
 
 VERSION = 1
@@ -75,8 +74,6 @@ class Recording:
         self.path = _place_of(path, begins=header is not None)
         #: The recorded pairs, by the names of their requests.
         self._entries: dict[str, dict[str, Any]] = {}
-        #: The names of those that would be sent in another form today.
-        self._older: set[str] = set()
         self._keys = RequestKeys()
         self._lock = threading.Lock()
         if header is None or (self.path.exists() and not _is_half_header(self.path)):
@@ -108,13 +105,10 @@ class Recording:
         """The name of a request in this recording."""
         return self._keys.of(body)
 
-    def sent_then(self, key: str) -> dict[str, Any] | None:
-        """What was sent when the request of this name was recorded; None if it would be sent so today."""
-        entry = self._entries.get(key, {})
-        instead = entry.get("response", {}).get("sent")
-        if isinstance(instead, dict):
-            return instead
-        return entry["request"] if key in self._older else None
+    def sent_instead(self, key: str) -> dict[str, Any] | None:
+        """The body that was sent in place of the request of this name; None if the request was sent."""
+        instead = (self.response(key) or {}).get("sent")
+        return instead if isinstance(instead, dict) else None
 
     def response(self, key: str) -> dict[str, Any] | None:
         """The response that was recorded for the request of this name, or None."""
@@ -158,10 +152,7 @@ class Recording:
         keys = RequestKeys()
         for number, line in enumerate(lines, 2):
             entry = _pair(line, f"{self.path.name}, line {number},")
-            key = keys.of(entry["request"])
-            if key not in self._entries and keys.has_older_forms:
-                self._older.add(key)
-            self._entries.setdefault(key, entry)
+            self._entries.setdefault(keys.of(entry["request"]), entry)
         return header
 
     def _write(self, entry: dict[str, Any]) -> None:
@@ -261,15 +252,15 @@ def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
 class RequestKeys:
     """Names requests. It remembers the messages of the last one, because most requests only add to it.
 
-    Two requests have the same name if they differ only in delivery, in the ids of their calls, in the times
-    at the end of a result's envelope, or in secrets, which no recording keeps.
+    Two requests have the same name if they differ only in delivery, in the ids of their calls, in whether no
+    words beside calls are null or blank, in the times at the end of a result's envelope, or in secrets, which
+    no recording keeps.
     """
 
     def __init__(self) -> None:
         #: Each message of the last request as text, and its name.
         self._messages: list[tuple[str, str]] = []
         self._ids = _PlacesOfIds()
-        self._older = 0
         self._lock = threading.Lock()
         self._rest: tuple[str, str] = ("", "")
 
@@ -287,11 +278,6 @@ class RequestKeys:
             self._follow(texts)
             return digest(self._rest[1] + "".join(name for _, name in self._messages))
 
-    @property
-    def has_older_forms(self) -> bool:
-        """Whether a message of the last request has a form in which it is not sent any more."""
-        return bool(self._older)
-
     def _follow(self, texts: list[str]) -> None:
         """Name the messages of a request; those that it has in common with the last one have their names.
 
@@ -299,12 +285,10 @@ class RequestKeys:
         """
         known = [text for text, _ in self._messages]
         if texts[: len(known)] != known:
-            self._messages, self._ids, self._older = [], _PlacesOfIds(), 0
+            self._messages, self._ids = [], _PlacesOfIds()
         for text in texts[len(self._messages) :]:
-            message = self._ids.replace(json.loads(text))
-            today = _as_sent_today(message)
-            self._older += today != message
-            self._messages.append((text, _name_of(today)))
+            message = _without_blank(self._ids.replace(json.loads(text)))
+            self._messages.append((text, _name_of(message)))
 
 
 class _PlacesOfIds:
@@ -344,28 +328,11 @@ def name_without_ids(request: Request) -> str:
     return digest(RequestKeys().of({**request.body(), "messages": []}) + named)
 
 
-def _as_sent_today(message: Any) -> Any:
-    """A message of a recording in the form in which it would be sent today.
-
-    Recordings from before may hold the mark of a call in the words beside it (`{`), which no model wrote, and
-    broken arguments as a JSON string. `Replay` tells what was sent then.
-    """
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    if not isinstance(calls, list):
-        return message
-    content = message.get("content")
-    words = content if not isinstance(content, str) or content.strip("{[( \t\r\n") else ""
-    return {**message, "content": words or None, "tool_calls": [_call_as_sent_today(call) for call in calls]}
-
-
-def _call_as_sent_today(call: Any) -> Any:
-    function = call.get("function") if isinstance(call, dict) else None
-    text = function.get("arguments") if isinstance(function, dict) else None
-    if function is None or not isinstance(text, str):
-        return call
-    told = json_or(None, text)
-    sent = sendable_arguments(told if isinstance(told, str) else text)
-    return {**call, "function": {**function, "arguments": sent}}
+def _without_blank(message: Any) -> Any:
+    """A message whose words beside calls are null if there are none: servers read both alike."""
+    if isinstance(message, dict) and message.get("tool_calls") and message.get("content") == "":
+        return {**message, "content": None}
+    return message
 
 
 def _name_of(part: Any) -> str:

@@ -75,7 +75,7 @@ class Replay:
         reply = self._asks.ask(body)
         told = (self.recording.response(key) or {}).get("left_out")
         left_out = told if isinstance(told, dict) else {}
-        sent = self.recording.sent_then(key) or without(reply.sent or {}, left_out)
+        sent = self.recording.sent_instead(key) or without(reply.sent or {}, left_out)
         return replace(reply, sent=sent, left_out=left_out, changed=request.changes)
 
     def body(self, request: Request) -> dict[str, Any]:
