@@ -22,7 +22,7 @@ from zoolab.grading.labs import load_lab
 from zoolab.grading.report import prose
 from zoolab.grading.student import Student
 from zoolab.grading.submissions import read_cells
-from zoolab.grading.worker.notebook import without_magics
+from zoolab.grading.worker.cells import without_magics
 from zoolab.jsontext import visible
 from zoolab.runs import read_conversation
 
