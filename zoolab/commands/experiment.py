@@ -13,8 +13,8 @@ from zoolab.grading.report import guarded
 from zoolab.jsontext import encode_line, visible
 from zoolab.running.jobs import dask_executor
 from zoolab.study import Experiment, experiment
-from zoolab.study.comparison import ENDS
 from zoolab.study.config import read_config
+from zoolab.study.journal import ENDS
 
 _COMPARED = 20
 #: How a run ends when something else than the model, or its endpoint, went wrong.

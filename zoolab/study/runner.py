@@ -28,7 +28,15 @@ from zoolab.loop.options import Options
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.running.interrupts import Hold
-from zoolab.running.jobs import Jobs, Lost, Workers, end_with_parent, pickled
+from zoolab.running.jobs import (
+    Jobs,
+    Lost,
+    Workers,
+    dask_executor,
+    end_with_parent,
+    is_address,
+    pickled,
+)
 from zoolab.runs import Trace
 from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup, cases_in, json_form
 from zoolab.study.design import Plan, Task, Variant, check_described, variants_in
@@ -66,9 +74,9 @@ def experiment(
     """Walk every case with every variant, model and repeat; nothing that goes wrong in one stops the others.
 
     Runs are written to the journal as they end. Called again with the same journal, it does what is
-    missing and nothing twice; a case that was changed is another case, a function that was changed needs
-    another name. Each run has a seed of its own, from `seed` and its place: the order in which runs are
-    done changes nothing.
+    missing, asks for runs again that broke off, and does nothing else twice. A case that was changed is
+    another case; a function that was changed needs another name. Each run has a seed of its own, from `seed`
+    and its place: the order in which runs are done changes nothing.
 
     Args:
         cases: `Case` records, dicts, questions, or a data frame with a row a case.
@@ -78,7 +86,7 @@ def experiment(
         repeats: How often each is done.
         seed: Another seed is another experiment.
         executor: "threads" (the default), "processes", any `concurrent.futures` executor, or a function
-            that makes one. For dask: `Client.get_executor(pure=False, retries=3)`.
+            that makes one; or the address of a dask scheduler, such as "tcp://10.0.0.1:8786".
         cache: Whether replies of real models are kept, beside the journal; or the file to keep them in.
         progress: Whether to show how far it is.
         journal: A JSONL file; by default a temporary one, as long as the result lives.
@@ -115,14 +123,15 @@ def experiment(
         journal = Path(home.name, "runs.jsonl")
     path = Path(journal)
     with Hold(), Journal(path) as book, _shared_folder(path) as folder:
-        known_runs = dict(Reader(path).runs())
+        known_runs = dict(Reader(path).ended())
         #: Where the line of each run begins; -1 where it is not done yet.
         places = array("q", [-1]) * len(plan)
         if known_runs:
             places = array("q", (known_runs.get(plan.run_id(number), -1) for number in range(len(plan))))
         terms = Terms(folder, pace or Pace(), budget or Budget(), _cache_file(cache, path), seed)
         stopped = ""
-        with Workers(executor, workers, preload=["zoolab.study.runner"]) as hired:
+        hiring = dask_executor(executor) if is_address(executor) else nullcontext(executor)
+        with hiring as hands, Workers(hands, workers, preload=["zoolab.study.runner"]) as hired:
             begin = _beginning(hired, plan, scoring, terms)
             jobs = Jobs(
                 hired,

@@ -243,7 +243,7 @@ def _loaded(message: Message, notebook: Notebook) -> Message:
         [each.line, each.text[:100].encode(errors="backslashreplace").decode(), each.lines]
         for each in notebook.left_out[:MAX_LEFT_OUT]
     ]
-    return {"left_out": left_out, **problem}
+    return {**({"left_out": left_out} if left_out else {}), **problem}
 
 
 def _called(message: Message, notebook: Notebook, ask: Ask) -> Message:
