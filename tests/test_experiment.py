@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from walks import TOOLS, add
 
 from zoolab import Limits, Outcome, Scripted, Trace, run, tool
-from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
+from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.models.faulty import FAULTS
 from zoolab.records import Reply, Request, Verdict
 from zoolab.study import UNSAID, Case, Experiment, Setup, experiment

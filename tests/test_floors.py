@@ -16,7 +16,7 @@ ROOT = Path(zoolab.__file__).parent
 
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
-    ["lazy"],
+    ["here", "lazy"],
     ["errors"],
     ["files", "running.interrupts", "jsontext"],
     [

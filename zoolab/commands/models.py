@@ -8,6 +8,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from zoolab import here
 from zoolab.course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, visible
@@ -73,6 +74,9 @@ def doctor(options: argparse.Namespace) -> int:
 
     Without a model, show what the recorded ones said: 0, because one of them can call tools.
     """
+    if options.here:
+        print("\n".join(here.lines()))
+        return 0
     if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
         print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)
     named = is_live(options) or options.local is not None or options.recording or options.record

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.files import locked, read_table
+from zoolab.files import locked, needs_home, read_table
 
 #: Told how far a fetch is: what is being done, bytes done, bytes in all.
 Report = Callable[[str, int, int], None]
@@ -141,7 +141,8 @@ def cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     chosen = os.environ.get("ZOOLAB_CACHE")
-    return Path(chosen).expanduser().absolute() if chosen else user_cache_path("zoolab")
+    with needs_home("ZOOLAB_CACHE"):
+        return Path(chosen).expanduser().absolute() if chosen else user_cache_path("zoolab")
 
 
 def find(which: str | Weights) -> Path:

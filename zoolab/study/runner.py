@@ -19,13 +19,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import InvalidInput, ModelError, ZoolabError
 from zoolab.files import heal, make_folder
 from zoolab.jsontext import excerpt
 from zoolab.loop import walk
 from zoolab.loop.about import about
 from zoolab.loop.options import Options
+from zoolab.models.endpoint import ApiModel
 from zoolab.models.faulty import Faulty
+from zoolab.models.network import check_reachable
 from zoolab.policy import Policy
 from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import (
@@ -132,6 +134,8 @@ def experiment(
         stopped = ""
         hiring = dask_executor(executor) if is_address(executor) else nullcontext(executor)
         with hiring as hands, Workers(hands, workers, preload=["zoolab.study.runner"]) as hired:
+            if places.count(-1):
+                check_models(plan.models, terms.cache)
             begin = _beginning(hired, plan, scoring, terms)
             jobs = Jobs(
                 hired,
@@ -155,6 +159,22 @@ def experiment(
                         places[number] = place
                     advance(len(lines))
     return Experiment(Reader(path, home), places, plan, stopped)
+
+
+def check_models(models: Mapping[str, Any], cache: Path | None) -> None:
+    """Raise `ModelError` before anything runs if the endpoint of a model cannot be reached.
+
+    An experiment whose replies are in the cache needs no endpoint.
+    """
+    if cache is not None and cache.is_file() and cache.stat().st_size:
+        return
+    for name, model in models.items():
+        if not isinstance(model, ApiModel):
+            continue
+        try:
+            check_reachable(str(getattr(about(model).client, "base_url", "")))
+        except ModelError as error:
+            raise ModelError(f"the model {excerpt(name)}: {error.what}", advice=error.advice) from None
 
 
 def _beginning(
