@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput
 from zoolab.grading import Lab, grade
 from zoolab.grading.isolation import Plain
+from zoolab.grading.outputs import without_outputs
 from zoolab.grading.submissions import MAX_BYTES, MAX_CELLS, MAX_CODE, read_cells
 from zoolab.grading.worker.cells import without_magics
 from zoolab.grading.worker.notebook import Notebook
@@ -168,3 +169,27 @@ def test_any_script_gives_cells(text):
         cells = read_cells(saved(Path(folder), "a.py", text))
     assert all(isinstance(cell, str) for cell in cells)
     assert len("".join(cells)) <= len(text) + len("pass  # ") * (text.count("\n") + 1)
+
+
+def with_outputs(text: str) -> bytes:
+    cell = {"cell_type": "code", "source": "x = 1", "outputs": [{"text": text, "data": {"outputs": ["]"]}}]}
+    after = {"cell_type": "code", "outputs": [], "source": 'y = {"outputs": [1]}'}
+    return json.dumps({"cells": [cell, after], "metadata": {"outputs": [1]}}).encode()
+
+
+def test_outputs_do_not_make_a_notebook_too_large(tmp_path):
+    path = saved(tmp_path, "a.ipynb", with_outputs("x" * (MAX_BYTES + 1)))
+    assert read_cells(path) == ["x = 1", 'y = {"outputs": [1]}']
+
+
+@given(st.text(alphabet='"\\\\[]{},: outputs\né', max_size=60))
+def test_only_the_outputs_of_cells_are_taken_out(text):
+    left = json.loads(without_outputs(with_outputs(text)))
+    assert [cell["outputs"] for cell in left["cells"]] == [[], []]
+    assert [cell["source"] for cell in left["cells"]] == ["x = 1", 'y = {"outputs": [1]}']
+    assert left["metadata"] == {"outputs": [1]}
+
+
+@given(st.binary(max_size=80))
+def test_what_is_no_notebook_is_read_without_an_error(data):
+    assert len(without_outputs(data)) <= len(data) + 2

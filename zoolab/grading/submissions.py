@@ -19,6 +19,7 @@ from pathlib import Path
 from zlib import crc32
 
 from zoolab.errors import InvalidInput
+from zoolab.grading.outputs import MAX_WITH_OUTPUTS, without_outputs
 from zoolab.grading.worker.cells import without_magics
 from zoolab.jsontext import digest
 
@@ -100,13 +101,16 @@ def _source(data: bytes) -> str:
 
 
 def hand_in(name: str, path: Path) -> Handed:
-    """Read a submission, no more of it than is graded."""
+    """Read a submission, no more of it than is graded. Of a large notebook the outputs are left out."""
     suffix = path.suffix.lower()
     try:
         with path.open("rb") as file:
-            return Handed(name, suffix, file.read(MAX_BYTES + 1))
+            data = file.read((MAX_WITH_OUTPUTS if suffix == ".ipynb" else MAX_BYTES) + 1)
     except OSError as error:
         return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
+    if suffix == ".ipynb" and MAX_BYTES < len(data) <= MAX_WITH_OUTPUTS:
+        data = without_outputs(data)
+    return Handed(name, suffix, data[: MAX_BYTES + 1])
 
 
 def find_submissions(places: Sequence[Path]) -> tuple[dict[str, Path], tuple[tuple[str, str], ...]]:
