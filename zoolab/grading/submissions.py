@@ -105,7 +105,10 @@ def hand_in(name: str, path: Path) -> Handed:
     suffix = path.suffix.lower()
     try:
         with path.open("rb") as file:
-            data = file.read((MAX_WITH_OUTPUTS if suffix == ".ipynb" else MAX_BYTES) + 1)
+            # Python makes room for as much as is asked for.
+            data = file.read(MAX_BYTES + 1)
+            if suffix == ".ipynb" and len(data) > MAX_BYTES:
+                data += file.read(MAX_WITH_OUTPUTS + 1 - len(data))
     except OSError as error:
         return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
     if suffix == ".ipynb" and MAX_BYTES < len(data) <= MAX_WITH_OUTPUTS:
