@@ -256,6 +256,11 @@ def test_the_example_that_is_printed_is_an_experiment(zoo, tmp_path):
     title, arguments = read_config(tmp_path / "choice.toml")
     assert (title, len(arguments["cases"])) == ("Better descriptions", 6)
     assert list(arguments["variants"]) == ["plain", "described"]
+    ran = zoo("experiment", tmp_path / "choice.toml", "--quiet")
+    assert (ran.code, ran.err) == (0, "")
+    assert "12 of 12 runs" in ran.out
+    assert "6 cases" in ran.out
+    assert "broke off" not in ran.out
 
 
 def test_without_a_file_the_command_says_where_to_get_one(zoo):

@@ -1,4 +1,4 @@
-"""Takes the outputs out of a notebook while it is still bytes, so that pictures do not decide what is graded."""
+"""Takes the outputs out of a notebook while it is bytes: pictures do not decide what is graded."""
 
 from __future__ import annotations
 
