@@ -28,10 +28,7 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("HTTP_PROXY", NOWHERE), ("ALL_PROXY", "socks5://127.0.0.1:9"), ("SSL_CERT_FILE", "/no.pem")],
-)
+@pytest.mark.parametrize(("name", "value"), [("HTTP_PROXY", NOWHERE), ("ALL_PROXY", "socks5://127.0.0.1:9")])
 def test_a_server_of_this_machine_needs_nothing_of_the_environment(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
     with serving(completion("Hi")) as server:

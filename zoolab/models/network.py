@@ -30,14 +30,13 @@ def client_options(address: str) -> dict[str, Any]:
 
 
 @contextmanager
-def surroundings_named(address: str) -> Generator[None]:
+def surroundings_named() -> Generator[None]:
     """Raise a `ModelError` that names the variable if a client cannot be made because of one."""
-    if not client_options(address):
-        for name in _CERTIFICATES:
-            place = os.environ.get(name)
-            if place and not Path(place).exists():
-                what = f"{name} is {place}, which does not exist"
-                raise ModelError(what, advice=f"correct {name}, or unset it")
+    for name in _CERTIFICATES:
+        place = os.environ.get(name)
+        if place and not Path(place).exists():
+            what = f"{name} is {place}, which does not exist"
+            raise ModelError(what, advice=f"correct {name}, or unset it")
     try:
         yield
     except ImportError as error:

@@ -142,7 +142,7 @@ def make_client(base_url: str | None = None, api_key: Any = None, **options: Any
     if api_key is None and "OPENAI_API_KEY" not in os.environ and LOOPBACK.match(address):
         api_key = "none"  # servers on this machine ask for no key, and the client for one
     try:
-        with surroundings_named(address):
+        with surroundings_named():
             own = client_options(address)
             if own and "http_client" not in options:
                 options["http_client"] = openai.DefaultHttpxClient(**own)

@@ -54,7 +54,7 @@ class ProviderModel(ApiModel):
         check_key(self._key, " or ".join(self.api.key_from) or "api_key")
         if to.client is not None and not hasattr(to.client, "stream"):
             raise InvalidInput(f"client is {type(to.client).__name__}", expected=f"an {self._client_made_by}")
-        with surroundings_named(self.base_url):
+        with surroundings_named():
             options = {"timeout": to.timeout or self.max_seconds, **client_options(self.base_url)}
             self.http = to.client or http_library().Client(**options)
         self._timeout = {} if to.timeout is None else {"timeout": to.timeout}
