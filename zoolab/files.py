@@ -59,7 +59,13 @@ def course_folder(name: str) -> Path:
 
 @contextmanager
 def needs_home(variable: str) -> Generator[None]:
-    """Raise `InvalidInput` that names a variable to set if this user has no home folder."""
+    """Raise `InvalidInput` that names a variable to set if this user has no home folder.
+
+    >>> with needs_home("ZOOLAB_CACHE"):
+    ...     raise RuntimeError("Could not determine home directory.")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: this user has no home folder: HOME is not set, and the system knows none; ...
+    """
     try:
         yield
     except (RuntimeError, KeyError):

@@ -20,7 +20,11 @@ _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 
 
 def lines() -> Iterator[str]:
-    """One line a fact; what is likely to fail ends in what to do about it."""
+    """Yield one line a fact; one that is likely to fail ends in what to do about it.
+
+    >>> next(lines()).partition(":")[0]
+    'python'
+    """
     yield f"python: {platform.python_version()}, {sys.executable}"
     yield f"system: {platform.platform()}"
     yield f"packages: {', '.join(_versions())}"

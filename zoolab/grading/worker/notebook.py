@@ -100,7 +100,6 @@ def _awaits(tree: ast.Module) -> bool:
 class Output(list[str]):
     """The output of a command that did not run: empty, but cells that take a line of it get one."""
 
-    l = p = property(lambda self: self)  # noqa: E741
     n = s = stdout = stderr = ""
     outputs: tuple[Any, ...] = ()
 
@@ -108,12 +107,16 @@ class Output(list[str]):
         super().__init__([""] * lines)
 
     def __getitem__(self, index: Any) -> Any:
-        return (
-            super().__getitem__(index) if isinstance(index, slice) or -len(self) <= index < len(self) else ""
-        )
+        known = isinstance(index, slice) or -len(self) <= index < len(self)
+        return super().__getitem__(index) if known else ""
+
+    def __getattr__(self, name: str) -> Output:
+        if name in ("l", "p"):  # IPython's names for the lines, and for them as paths
+            return self
+        raise AttributeError(name)
 
     def grep(self, *_args: Any, **_kwargs: Any) -> Output:
-        """No line."""
+        """Return no line."""
         return Output()
 
     fields = grep
