@@ -42,7 +42,10 @@ UNFINISHED = VENV / "zoolab-unfinished"
 # Only a .venv with this file in it is ever deleted.
 OURS = VENV / "zoolab-made-this"
 LOG = VENV / "zoolab-install.log"
+LOG_KEPT = HERE / ".venv-install.log"
 LOCK = HERE / ".venv.lock"
+# Says where it runs: locale, proxies, certificates and so on.
+ABOUT_HERE = HERE / "zoolab" / "here.py"
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 # The commands of zoolab, known before it is installed.
@@ -169,7 +172,7 @@ def make_venv() -> None:
         raise CannotStart("this Python has no venv; on Debian and Ubuntu: sudo apt install python3-venv")
     import venv
 
-    remove_leftovers()
+    remove_leftovers("bad")
     empty = VENV.is_dir() and not any(VENV.iterdir())
     if VENV.is_symlink() or (VENV.exists() and not empty and not OURS.exists()):
         raise CannotStart(
@@ -177,8 +180,10 @@ def make_venv() -> None:
         )
     if OURS.exists():
         # A rename is done or not done; to delete takes time, and may be stopped in the middle.
-        VENV.rename(HERE / f".venv-old-{os.getpid()}")
-        remove_leftovers()
+        # One that was finished is kept until its successor works.
+        kind = "bad" if UNFINISHED.exists() else "old"
+        VENV.rename(HERE / f".venv-{kind}-{os.getpid()}")
+        remove_leftovers("bad")
     say(f"making .venv with Python {VERSION}")
     VENV.mkdir(exist_ok=True)
     OURS.touch()
@@ -186,10 +191,44 @@ def make_venv() -> None:
     venv.EnvBuilder(symlinks=os.name != "nt").create(VENV)
 
 
-def remove_leftovers() -> None:
-    """Delete what is left of an older .venv of ours."""
-    for old in HERE.glob(".venv-old-*"):
-        shutil.rmtree(old, ignore_errors=True)
+def remove_leftovers(*kinds: str) -> None:
+    """Delete what is left of older ones of ours: "bad" were never finished, "old" have a successor."""
+    for kind in kinds:
+        for old in HERE.glob(f".venv-{kind}-*"):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def put_back() -> None:
+    """Put the .venv that was there back in its place, because its successor could not be finished."""
+    old = next(iter(sorted(HERE.glob(".venv-old-*"))), None)
+    if old is not None and OURS.exists() and UNFINISHED.exists():
+        LOG_KEPT.write_bytes(LOG.read_bytes() if LOG.exists() else b"")
+        VENV.rename(HERE / f".venv-bad-{os.getpid()}")
+        old.rename(VENV)
+        LOG_KEPT.replace(LOG)
+        remove_leftovers("bad")
+        say("the .venv that was here before is back")
+
+
+def check_import() -> None:
+    """Raise `CannotStart` if Python in .venv cannot import zoolab; it says what failed."""
+    make_relative()
+    environ = {name: value for name, value in environment().items() if not name.startswith("PYTHON")}
+    command = [str(PYTHON), "-P", "-c", "import zoolab"]
+    done = subprocess.run(command, cwd=VENV, env=environ, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        said = ascii((done.stderr.strip().splitlines() or ["nothing was said"])[-1])[1:-1]
+        raise CannotStart(f"zoolab was installed and cannot be imported: {said}")
+
+
+def make_relative() -> None:
+    """Write the place of zoolab relative to .venv: Python up to 3.12 reads it in the locale's encoding."""
+    for path in VENV.glob(
+        "lib*/python*/site-packages/*.pth" if os.name != "nt" else "Lib/site-packages/*.pth"
+    ):
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        if text.strip() == str(HERE):
+            path.write_text(os.path.relpath(HERE, path.parent.resolve()) + "\n", encoding="utf-8")
 
 
 def ensure_pip() -> None:
@@ -268,13 +307,19 @@ def prepare(extras: str) -> None:
         UNFINISHED.touch()
         try:
             install(wanted["extras"])
+            check_import()
         except CannotStart:
+            if ABOUT_HERE.exists():
+                run(sys.executable, "-I", ABOUT_HERE)
             # An update that cannot reach the network has changed nothing: what was there still serves.
             if usable:
                 UNFINISHED.unlink()
+            else:
+                put_back()
             raise
         STAMP.write_text(json.dumps(wanted), encoding="utf-8")
         UNFINISHED.unlink()
+        remove_leftovers("old")
 
 
 def foreground(*arguments: str) -> int:

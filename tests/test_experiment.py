@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from walks import TOOLS, add
 
 from zoolab import Limits, Outcome, Scripted, Trace, run, tool
-from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
+from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.records import Reply, Request, Verdict
 from zoolab.trace.frame import COLUMNS, frame_of
 from zoolab_connect.faulty import FAULTS
@@ -548,11 +548,40 @@ def test_a_comparison_tells_of_runs_that_broke_off_and_of_cases_without_a_score(
 
     cases = [*CASES, Case("chat", "Hello!", TOOLS), Case("talk", "Hi!", TOOLS)]
     done = quiet(cases, {"plain": {}, "odd": broken}, {"m": lambda: Scripted(["5"])}, scorers=["success"])
-    said = str(done.compare("plain", "odd")[0])
-    assert "4 of 6 cases" in said
-    assert said.endswith("4 of 4 runs of odd broke off (invalid_input)")
+    found = done.compare("plain", "odd")[0]
+    assert "decides nothing: 6 of 6 pairs fell out" in found.verdict
+    assert str(found).endswith("6 of 6 runs of odd broke off (invalid_input)")
+    assert not found.decisive
     fine = quiet(CASES, {"plain": {}, "polite": {}}, {"m": adder}).compare()
     assert "broke off" not in str(fine)
+
+
+def outage(runs, broken):
+    """Two variants of which b is better, with so many runs of b that broke off."""
+    scores = {"a": [[0]] * runs, "b": [[1]] * (runs - broken) + [[None]] * broken}
+    summary = scored_runs(scores)
+    ends = ["model_error" if lost else "answer" for lost in summary["success"].isna()]
+    return summary.assign(repeat=0, outcome=ends)
+
+
+@pytest.mark.parametrize(("broken", "decisive"), [(0, True), (4, True), (5, False), (19, False), (20, False)])
+def test_a_comparison_decides_nothing_if_too_many_pairs_fell_out(broken, decisive):
+    found = compare_runs(outage(20, broken), "a", "b")[0]
+    assert (found.pairs, found.fell_out, found.decisive) == (20, broken, decisive)
+    assert ("decides nothing" in str(found)) is not decisive
+    assert (f"{broken} of 20 runs of b broke off (model_error)" in str(found)) is (broken > 0)
+
+
+def test_the_scores_of_a_run_that_broke_off_are_missing_and_not_wrong():
+    def lost(_request):
+        raise ModelError("HTTP 503")
+
+    done = quiet(CASES, {"plain": {}}, {"lost": lost, "m": adder})
+    success = done.summary.set_index("model")["success"]
+    assert success["lost"].isna().all()
+    assert success["m"].notna().all()
+    with pytest.raises(InvalidInput, match=r"decides nothing: all \d+ runs broke off \(model_error\)"):
+        quiet(CASES, {"plain": {}, "polite": {}}, {"lost": lost}).compare()
 
 
 @pytest.mark.parametrize("look", [Experiment.compare, Experiment.plot])

@@ -128,8 +128,31 @@ def test_pauses_grow_and_are_random():
 
 @given(st.dictionaries(st.sampled_from(["retry-after", "retry-after-ms"]), st.text(max_size=30)))
 def test_any_retry_after_is_seconds_or_nothing(headers):
-    told = retry_after(headers)
+    told = retry_after(headers, 0.0)
     assert told is None or 0 <= told < float("inf")
+
+
+@pytest.mark.parametrize(
+    ("header", "now", "told"),
+    [
+        ("Fri, 27 Nov 2026 04:00:03 GMT", 1795752000.5, 2.5),
+        ("Fri, 27 Nov 2026 04:00:03 GMT", 1795752099.0, 0.0),
+        ("Fri, 27 Nov 2026 05:00:03 +0100", 1795752000.0, 3.0),
+        ("soon", 0.0, None),
+    ],
+)
+def test_retry_after_may_be_a_date(header, now, told):
+    assert retry_after({"retry-after": header}, now) == told
+
+
+def test_a_run_that_broke_off_is_asked_again_with_the_same_journal(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    with serving(completion("Hi"), Answer({"error": {"message": "down"}}, 500), completion("Ho")) as server:
+        first = ask(server, CASES[:2], journal=path, pace=Pace(retries=0), workers=1)
+        assert first.summary["outcome"].tolist() == ["answer", "model_error"]
+        second = ask(server, CASES[:2], journal=path, pace=Pace(retries=0), workers=1)
+        assert second.summary["outcome"].tolist() == ["answer", "answer"]
+        assert (len(server.asked), len(Experiment.load(path))) == (3, 2)
 
 
 def test_a_spent_budget_stops_cleanly_and_the_rest_can_be_done_later(tmp_path):

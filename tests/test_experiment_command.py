@@ -104,14 +104,14 @@ def test_runs_that_break_off_fall_short_and_one_is_said(zoo, sums):
     assert "8 of 16 runs broke off; the case one, plain, kept: replay_miss: starter.jsonl holds no" in ran.err
 
 
-def test_a_model_that_nobody_hears_falls_short(zoo, sums):
-    models = '[models.kept]\nkind = "recording"\n[models.gone]\nkind = "openai"\nname = "m"\n'
-    models += 'base_url = "http://127.0.0.1:9/v1"\n[pace]\nretries = 0\n'
-    sums.write_text(SUMS[: SUMS.index("[models.m]")].replace("42 + 58", "42 + 58, friend") + models)
+def test_a_model_that_nobody_hears_is_said_before_anything_runs(zoo, sums):
+    models = '[models.gone]\nkind = "openai"\nname = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    sums.write_text(SUMS[: SUMS.index("[models.m]")] + models)
     ran = zoo("experiment", sums, "--quiet")
-    assert ran.code == 1
-    assert "16 of 16 runs broke off; the case one, plain, kept: replay_miss: " in ran.err
+    assert ran.code == 2
+    assert 'the model "gone": cannot reach http://127.0.0.1:9' in ran.err
     assert ran.err.count("\n") == 1
+    assert not sums.with_name("sums-results").exists()
 
 
 @pytest.mark.parametrize(
@@ -256,6 +256,11 @@ def test_the_example_that_is_printed_is_an_experiment(zoo, tmp_path):
     title, arguments = read_config(tmp_path / "choice.toml")
     assert (title, len(arguments["cases"])) == ("Better descriptions", 6)
     assert list(arguments["variants"]) == ["plain", "described"]
+    ran = zoo("experiment", tmp_path / "choice.toml", "--quiet")
+    assert (ran.code, ran.err) == (0, "")
+    assert "12 of 12 runs" in ran.out
+    assert "6 cases" in ran.out
+    assert "broke off" not in ran.out
 
 
 def test_without_a_file_the_command_says_where_to_get_one(zoo):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import shutil
 import signal
@@ -297,7 +298,8 @@ def test_a_moved_project_is_installed_where_it_is_now(project: Path, tmp_path: P
     shutil.copytree(project, moved, symlinks=True)
     assert INSTALLING in start(moved).stdout
     [link] = moved.glob(".venv/[lL]ib/**/zoolab.pth")
-    assert link.read_text(encoding="utf-8") == str(moved)
+    written = link.read_bytes().decode("ascii").strip()
+    assert (link.parent.resolve() / written).resolve() == moved.resolve()
 
 
 def test_a_changed_pyproject_is_installed_again(project: Path):
@@ -390,6 +392,36 @@ def test_a_failed_update_keeps_the_venv(project: Path):
     again = start(project)
     assert again.returncode == 0
     assert INSTALLING not in again.stdout
+
+
+def test_a_finished_venv_is_back_if_its_successor_cannot_be_made(tmp_path: Path):
+    folder = write_project(tmp_path / "project", needs="no-such-package-here")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
+    (folder / ".venv" / "zoolab-made-this").touch()
+    (folder / ".venv" / "what-the-student-installed").touch()
+    stamp = {"folder": str(tmp_path / "elsewhere"), "python": "3.0", "pyproject": "", "extras": ""}
+    (folder / ".venv" / "zoolab-installed.json").write_text(json.dumps(stamp), encoding="utf-8")
+    done = start(folder, uv=False)
+    assert done.returncode == 2
+    assert "the .venv that was here before is back" in done.stdout
+    assert (folder / ".venv" / "what-the-student-installed").exists()
+    assert not [*folder.glob(".venv-*-*")]
+
+
+def test_what_was_installed_and_cannot_be_imported_is_said(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    (folder / "zoolab" / "__init__.py").write_text("import no_such_module\n", encoding="utf-8")
+    done = start(folder, uv=False)
+    assert done.returncode == 2
+    assert "cannot be imported: ModuleNotFoundError: No module named" in done.stderr
+
+
+@pytest.mark.skipif(not POSIX, reason="the locale says nothing of paths there")
+def test_a_folder_with_an_umlaut_is_one_like_others(tmp_path: Path):
+    folder = write_project(tmp_path / "klon mit ü")
+    assert start(folder, uv=False, LC_ALL="C").returncode == 0
+    [link] = folder.glob(".venv/lib/*/site-packages/zoolab.pth")
+    assert link.read_bytes().isascii()
 
 
 def test_a_wrong_command_is_one_line_and_2(tmp_path: Path):

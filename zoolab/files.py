@@ -58,6 +58,22 @@ def course_folder(name: str) -> Path:
 
 
 @contextmanager
+def needs_home(variable: str) -> Generator[None]:
+    """Raise `InvalidInput` that names a variable to set if this user has no home folder.
+
+    >>> with needs_home("ZOOLAB_CACHE"):
+    ...     raise RuntimeError("Could not determine home directory.")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: this user has no home folder: HOME is not set, and the system knows none; ...
+    """
+    try:
+        yield
+    except (RuntimeError, KeyError):
+        what = "this user has no home folder: HOME is not set, and the system knows none"
+        raise InvalidInput(what, advice=f"set HOME, or {variable} to a folder of your own") from None
+
+
+@contextmanager
 def system_errors(what: str, advice: str = "choose another place") -> Generator[None]:
     """Raise what the system refuses as `InvalidInput`: what could not be done, and why.
 

@@ -20,6 +20,7 @@ from zoolab.apis.reading import as_dict
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.loop.about import tell_delta
 from zoolab.models.endpoint import ApiModel, Connection
+from zoolab.models.network import client_options, surroundings_named
 from zoolab.models.openai import NOT_JSON, check_key, explained, secret_parts
 from zoolab.models.rejected import Body, without_rejected
 from zoolab.models.transport import http_library
@@ -53,7 +54,9 @@ class ProviderModel(ApiModel):
         check_key(self._key, " or ".join(self.api.key_from) or "api_key")
         if to.client is not None and not hasattr(to.client, "stream"):
             raise InvalidInput(f"client is {type(to.client).__name__}", expected=f"an {self._client_made_by}")
-        self.http = to.client or http_library().Client(timeout=to.timeout or self.max_seconds)
+        with surroundings_named():
+            options = {"timeout": to.timeout or self.max_seconds, **client_options(self.base_url)}
+            self.http = to.client or http_library().Client(**options)
         self._timeout = {} if to.timeout is None else {"timeout": to.timeout}
         #: How often a request is sent again that met a busy endpoint, or none.
         self.max_retries = to.max_retries or 0

@@ -24,7 +24,7 @@ from zoolab_grader.labs import load_lab
 from zoolab_grader.report import prose
 from zoolab_grader.student import Student
 from zoolab_grader.submissions import read_cells
-from zoolab_grader.worker.notebook import without_magics
+from zoolab_grader.worker.cells import without_magics
 
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
 # JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.

@@ -19,7 +19,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoolab.errors import InvalidInput, LockHeld
-from zoolab.files import append_text, course_folder, locked, make_folder, read_shipped, write_whole
+from zoolab.files import (
+    append_text,
+    course_folder,
+    locked,
+    make_folder,
+    needs_home,
+    read_shipped,
+    write_whole,
+)
 from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
 from zoolab_grader.judge import CaseGrade, Grade
@@ -187,7 +195,8 @@ def own_key() -> bytes:
 
     Raises `InvalidInput` if it cannot be kept.
     """
-    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "zoolab"
+    with needs_home("XDG_STATE_HOME"):
+        folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "zoolab"
     make_folder(folder, 0o700, advice="set XDG_STATE_HOME to a folder of your own")
     return _secret(folder / "results.key").encode()
 

@@ -340,8 +340,8 @@ class InProcess:
 
     def start(self) -> Process:
         """A place for a submission that has loaded nothing yet."""
-        own: dict[str, Any] = {"__name__": "__main__", "display": Nothing(), "get_ipython": Nothing}
-        own["__builtins__"] = {**vars(builtins), "__import__": importing(__import__)}
+        own: dict[str, Any] = {"__name__": "__main__", "display": Nothing()}
+        own["__builtins__"] = {**vars(builtins), "__import__": importing(__import__, own)}
         return Process(Direct(own))
 
     def close(self) -> None:

@@ -22,6 +22,8 @@ DEFAULT_SEED = "zoolab"
 
 MAX_DEADLY = 3
 MAX_NOTES = 20
+#: Lines of a cell that are named if they were left out.
+MAX_LINES = 5
 MAX_HAPPENED = 2_000
 
 
@@ -133,7 +135,7 @@ def grade_cells(
         student.stop()
     if loading.broken is not None:
         raise loading.broken
-    notes = (unreadable,) if unreadable else tuple(loading.notes)
+    notes = (unreadable,) if unreadable else (*loading.notes, *loading.not_run)
     return Grade(lab.name, name, seed, tuple(found), notes, missing)
 
 
@@ -169,6 +171,8 @@ class _Loading:
     cells: Sequence[str]
     isolation: Isolation
     notes: list[str] = field(default_factory=list)
+    #: The lines that are not Python, and were not run.
+    not_run: list[str] = field(default_factory=list)
     deadly: set[int] = field(default_factory=set)
     doubtful: set[int] = field(default_factory=set)
     noted: bool = False
@@ -220,6 +224,7 @@ class _Loading:
                 self.notes.append(note)
                 return False
             self._note(reply.get("problem"), number, student)
+            self._note_left_out(reply.get("left_out"), number)
         student.left -= wait.charged
         return True
 
@@ -233,3 +238,18 @@ class _Loading:
         student.broken[self.cells[number - 1]] = note
         if note not in self.notes:
             self.notes.append(note)
+
+    def _note_left_out(self, left_out: object, number: int) -> None:
+        """Note which lines of a cell did nothing. The process says so: a claim, and bounded."""
+        if self.noted or not isinstance(left_out, list) or not left_out or len(self.not_run) >= MAX_NOTES:
+            return
+        lines: list[str] = []
+        for each in left_out[:MAX_LINES]:
+            if not isinstance(each, list) or len(each) != 3:
+                return
+            line, text, count = cleaned(each[0], 10), cleaned(each[1], 60), cleaned(each[2], 10)
+            more = f" and what belongs to it, {count} lines" if count != "1" else ""
+            lines.append(f"line {line} (`{text.replace('`', chr(39))}`{more})")
+        if len(left_out) > MAX_LINES:
+            lines.append("others")
+        self.not_run.append(f"cell {number}: not run here, because it is not Python: {', '.join(lines)}")

@@ -20,7 +20,8 @@ from zlib import crc32
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest
-from zoolab_grader.worker.notebook import without_magics
+from zoolab_grader.outputs import MAX_WITH_OUTPUTS, without_outputs
+from zoolab_grader.worker.cells import without_magics
 
 MAX_BYTES = 20_000_000
 MAX_CELLS = 2_000
@@ -100,13 +101,19 @@ def _source(data: bytes) -> str:
 
 
 def hand_in(name: str, path: Path) -> Handed:
-    """Read a submission, no more of it than is graded."""
+    """Read a submission, no more of it than is graded. Of a large notebook the outputs are left out."""
     suffix = path.suffix.lower()
     try:
         with path.open("rb") as file:
-            return Handed(name, suffix, file.read(MAX_BYTES + 1))
+            # Python makes room for as much as is asked for.
+            data = file.read(MAX_BYTES + 1)
+            if suffix == ".ipynb" and len(data) > MAX_BYTES:
+                data += file.read(MAX_WITH_OUTPUTS + 1 - len(data))
     except OSError as error:
         return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
+    if suffix == ".ipynb" and MAX_BYTES < len(data) <= MAX_WITH_OUTPUTS:
+        data = without_outputs(data)
+    return Handed(name, suffix, data[: MAX_BYTES + 1])
 
 
 def find_submissions(places: Sequence[Path]) -> tuple[dict[str, Path], tuple[tuple[str, str], ...]]:
@@ -210,8 +217,18 @@ def shape_of(cells: Sequence[str]) -> Shape:
     >>> shape_of(["def add(xs):\\n  return sum(x * 3 for x in xs)"]) == shape_of([renamed])
     True
     """
-    tokens = list(_tokens("\n".join(map(without_magics, cells))[:MAX_COMPARED] + "\n"))
+    tokens = list(_tokens("\n".join(map(without_magics, _first_of(cells)))[:MAX_COMPARED] + "\n"))
     return frozenset(crc32(" ".join(tokens[at : at + RUN]).encode()) for at in range(len(tokens) - RUN + 1))
+
+
+def _first_of(cells: Sequence[str]) -> Iterator[str]:
+    """The cells, up to what is compared: reading one takes time."""
+    left = MAX_COMPARED
+    for cell in cells:
+        yield cell[:left]
+        left -= len(cell)
+        if left <= 0:
+            return
 
 
 def _tokens(code: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab_study.journal import ENDS
 from zoolab_study.statistics import Difference, Scores, holm, mcnemar, paired_difference
 
 if TYPE_CHECKING:
@@ -17,11 +18,8 @@ if TYPE_CHECKING:
 
 _SURE = 0.05
 _ADVICE = "say in each case what is right: expected_tool, expected_calls or expected_answer"
-#: How a run ends that the model has brought to its end.
-ENDS = {
-    *("answer", "loop_limit", "retries_exhausted", "no_tool_call", "wrong_tool"),
-    *("cut", "filtered", "empty"),
-}
+#: The share of pairs that may fall out, because a run broke off, before a comparison decides nothing.
+MOST_MISSING = 0.2
 #: Columns of a summary of which more is no better.
 _NO_MERITS = {
     *("turns", "steps", "calls", "errors", "duration_ms", "seconds", "tokens_in", "tokens_out", "repeat"),
@@ -46,10 +44,21 @@ class Comparison:
     more_b: int
     #: Of McNemar's exact test; where cases have several runs, or the metric is no score, of the sign test.
     p: float
-    #: What is to be known of runs that count here and broke off; "" where none did.
+    #: What is to be known of runs that broke off, and do not count; "" where none did.
     broken: str
     #: Adjusted by Holm's method for all comparisons that were asked for at once.
     p_adjusted: float
+    #: How many pairs of runs there are, a run of `a` and one of `b`, and how many do not count, because one
+    #: of the two broke off.
+    pairs: int = 0
+    fell_out: int = 0
+
+    @property
+    def undecided(self) -> str:
+        """Why this decides nothing; "" if enough pairs count."""
+        if self.fell_out <= MOST_MISSING * self.pairs:
+            return ""
+        return f"decides nothing: {self.fell_out} of {self.pairs} pairs fell out, because a run broke off"
 
     @property
     def decisive(self) -> bool:
@@ -58,7 +67,7 @@ class Comparison:
         What is no score from 0 to 1 has to have more in most cases, too: a few large ones can make a mean.
         """
         mostly = (self.more_b - self.more_a) * self.difference.estimate > 0
-        sure = self.difference.decisive and self.p_adjusted <= _SURE
+        sure = self.difference.decisive and self.p_adjusted <= _SURE and not self.undecided
         return sure and (mostly or self.difference.unit != "")
 
     @property
@@ -67,11 +76,13 @@ class Comparison:
         more, less = (self.b, self.a) if self.difference.estimate > 0 else (self.a, self.b)
         merit = self.difference.unit and self.metric not in _NO_MERITS
         told = f"{more} is better than {less}" if merit else f"{more} has more {self.metric} than {less}"
-        found = told if self.decisive else "not decisive"
+        found = self.undecided or (told if self.decisive else "not decisive")
         where = f" with {self.within}" if self.within else ""
         return f"{self.b} against {self.a}{where}: {found}"
 
     def __str__(self) -> str:
+        if not self.difference.cases:
+            return "; ".join(filter(None, (self.verdict, self.broken)))
         cases = f"{self.said_of_cases}: {self.b} has more in {self.more_b}, {self.a} in {self.more_a}"
         told = f"{self.verdict}; {self.metric} {self.difference.size}, p = {self.p_adjusted:.2g}; {cases}"
         return f"{told}; {self.broken}" if self.broken else told
@@ -128,7 +139,9 @@ def decisive_ones(runs: pd.DataFrame, metric: str = "success", by: str = "varian
     """The variants that differ from the first, by all runs of each: what a plot of them may call decisive."""
     if by not in runs or runs[by].nunique() < 2:
         return set()
-    compared = compare_runs(runs.assign(variant=runs[by].astype(str), model=""), None, None, metric)
+    within = runs["model"].astype(str) + "/" + runs["variant"].astype(str) if "model" in runs else ""
+    known = runs.assign(variant=runs[by].astype(str), model="", within=within)
+    compared = compare_runs(known, None, None, metric)
     return {comparison.b for comparison in compared if comparison.decisive}
 
 
@@ -139,6 +152,10 @@ def check_scored(summary: pd.DataFrame, metric: str, *columns: str) -> None:
     if missing is not None:
         known, why = excerpt([*summary], 300), str(failed[0]) if failed else ""
         raise InvalidInput(f"the summary has no {excerpt(missing)}", expected=known, advice=why)
+    if len(summary) and "outcome" in summary and not summary["outcome"].isin(ENDS).any():
+        how = ", ".join(dict.fromkeys(map(str, summary["outcome"])))
+        what = f"decides nothing: all {len(summary)} runs broke off ({how})"
+        raise InvalidInput(what, advice="see the errors; the same journal asks for those runs again")
     if len(summary) and summary[metric].isna().all():
         why = str(failed[0]) if failed else "" if metric in _NO_MERITS else _ADVICE
         raise InvalidInput(f"no run has a score {metric}", advice=why)
@@ -146,13 +163,14 @@ def check_scored(summary: pd.DataFrame, metric: str, *columns: str) -> None:
 
 def _compare(runs: pd.DataFrame, a: str, b: str, within: str, metric: str, by: str) -> Comparison:
     both = runs[runs[by].isin([a, b])]
-    scored = both[both[metric].notna()]
+    lost = _lost(both)
+    scored = both[both[metric].notna() & ~lost]
     first, second = (scores_by_case(scored[scored[by] == name], metric) for name in (a, b))
     shared = [case for case in first if case in second]
-    if not shared:
+    if not shared and not lost.any():
         what = f"{excerpt(a)} and {excerpt(b)} have no scored case in common"
         raise InvalidInput(what, expected=f"runs of both with a score {metric}")
-    difference = paired_difference(first, second)
+    difference = paired_difference(first, second) if shared else Difference(0.0, -1.0, 1.0, 0)
     changes = [round(fmean(second[case]) - fmean(first[case]), 12) for case in shared]
     more_a, more_b = sum(change < 0 for change in changes), sum(change > 0 for change in changes)
     return Comparison(
@@ -165,9 +183,26 @@ def _compare(runs: pd.DataFrame, a: str, b: str, within: str, metric: str, by: s
         more_a=more_a,
         more_b=more_b,
         p=mcnemar(more_a, more_b),
-        broken=_broken(scored, (a, b), by, metric),
+        broken=_broken(both, (a, b), by, metric),
         p_adjusted=1.0,
+        pairs=len(both[_pair_columns(both)].drop_duplicates()),
+        fell_out=len(both[lost][_pair_columns(both)].drop_duplicates()),
     )
+
+
+def _pair_columns(runs: pd.DataFrame) -> list[str]:
+    """What the two runs of a pair have in common."""
+    return [name for name in ("case_id", "repeat", "within") if name in runs]
+
+
+def _lost(runs: pd.DataFrame) -> pd.Series[bool]:
+    """Which runs do not count: they, or the other of the pair, broke off."""
+    import pandas as pd
+
+    if "outcome" not in runs:
+        return pd.Series(data=False, index=runs.index)
+    keys = runs[_pair_columns(runs)].astype(str).agg("\0".join, axis=1)
+    return keys.isin(keys[~runs["outcome"].isin(ENDS)])
 
 
 def _broken(runs: pd.DataFrame, pair: tuple[str, str], by: str, metric: str) -> str:

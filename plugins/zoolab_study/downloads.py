@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from zoolab.errors import ModelError
+from zoolab.files import needs_home
 
 #: After so many seconds without a byte a download is tried again, or given up.
 TIMEOUT_SECONDS = 12
@@ -30,7 +31,8 @@ def cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     chosen = os.environ.get("ZOOLAB_CACHE")
-    return Path(chosen).expanduser().absolute() if chosen else user_cache_path("zoolab")
+    with needs_home("ZOOLAB_CACHE"):
+        return Path(chosen).expanduser().absolute() if chosen else user_cache_path("zoolab")
 
 
 def download_wheel(

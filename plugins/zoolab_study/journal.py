@@ -36,9 +36,15 @@ MAX_LINE = 64 << 20
 #: The columns of a summary that say which run it is.
 WHICH_RUN = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
+#: How a run ends that the model has brought to its end. All other runs broke off: they say nothing of it.
+ENDS = {
+    *("answer", "loop_limit", "retries_exhausted", "no_tool_call", "wrong_tool"),
+    *("cut", "filtered", "empty"),
+}
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
 _ANY_HEADER = re.compile(rb'.{,99}"format": ?"zoolab-experiment", ?"version": ?(\d+)')
 _RUN = re.compile(rb'\{"event":"run","run":"([0-9a-f]{28})"')
+_END = b'{"event":"end"'
 _RUN_AS_WRITTEN = ("a run of a journal", "a run as zoolab writes it")
 _SYNC_SECONDS = 1.0
 _BLOCK = 1 << 16
@@ -105,6 +111,15 @@ class Reader:
                     yield found[1].decode(), place
                 place += len(line)
 
+    def ended(self) -> Iterator[tuple[str, int]]:
+        """As `runs`, without those that broke off: they are to be done again."""
+        last = dict(self.runs())
+        with self.path.open("rb") as file:
+            for name, place in last.items():
+                file.seek(place)
+                if _outcome_of(file.readline(MAX_LINE)) in ENDS:
+                    yield name, place
+
     def at(self, places: Iterable[int]) -> Iterator[dict[str, Any]]:
         """The lines that begin at these places."""
         with self.path.open("rb") as file:
@@ -115,6 +130,15 @@ class Reader:
                 except (ValueError, RecursionError) as error:
                     expected = "a journal as zoolab writes it"
                     raise InvalidTrace(f"{self.path.name}: {error}", expected=expected) from None
+
+
+def _outcome_of(line: bytes) -> object:
+    """How the run of a line ended; its last event says so, and only that is read."""
+    try:
+        end, _ = json.JSONDecoder().raw_decode(line[line.rfind(_END) :].decode())
+        return end.get("outcome")
+    except (ValueError, RecursionError):
+        return None
 
 
 def _check_header(path: Path, begun: bool = True) -> None:
@@ -156,7 +180,8 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
     `turns` are requests; `calls` are those that the model asked for, `errors` those of them that were
     refused or failed; `duration_ms` is of the whole run; tokens are as the endpoints counted them, those
-    of sub-agents too, None if they did not. The scores come last. Safe for lines from strangers.
+    of sub-agents too, None if they did not. The scores come last: those of a run that broke off are None,
+    because missing is not wrong. Safe for lines from strangers.
 
     Raises `InvalidTrace` if the line does not hold a trace.
     """
@@ -180,8 +205,15 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
             "duration_ms": None if end["t"] is None else round(end["t"] * 1e3, 3),
             "tokens_in": tokens.input,
             "tokens_out": tokens.output,
-            **(scores if isinstance(scores, dict) else {}),
+            **_known_scores(scores, end["outcome"]),
         }
+
+
+def _known_scores(scores: Any, outcome: object) -> dict[str, Any]:
+    known: dict[str, Any] = scores if isinstance(scores, dict) else {}
+    if outcome in ENDS:
+        return known
+    return {name: score if name == "scorer_error" else None for name, score in known.items()}
 
 
 def _usages(steps: list[Any]) -> Iterator[Any]:

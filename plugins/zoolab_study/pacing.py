@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import astuple, dataclass, field
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
@@ -161,14 +163,20 @@ def patience(error: Exception, attempt: int, jitter: Callable[[float, float], fl
         return None
     wait = jitter(0.0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt))
     response = getattr(cause, "response", None)
-    told = retry_after(getattr(response, "headers", None) or {})
+    told = retry_after(getattr(response, "headers", None) or {}, time.time())
     if told is None:
         return wait
     return None if told > _LONGEST_RETRY_AFTER else told + min(wait, 1.0)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an endpoint asks to be left alone; None where it does not say so in seconds."""
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds that an endpoint asks to be left alone, None if it does not say so.
+
+    It says so in seconds or as a date; `now` is the time.
+
+    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 58.0)
+    2.0
+    """
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             told = float(headers.get(name) or "") / unit
@@ -176,7 +184,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             continue
         if 0 <= told < float("inf"):
             return told
-    return None
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after") or "")
+        at = (until if until.tzinfo else until.replace(tzinfo=UTC)).timestamp()
+    except (TypeError, ValueError, OverflowError, IndexError):
+        return None
+    return max(0.0, at - now)
 
 
 def _passes(cause: BaseException) -> bool:

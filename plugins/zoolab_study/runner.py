@@ -19,15 +19,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import InvalidInput, ModelError, ZoolabError
 from zoolab.files import heal, make_folder
 from zoolab.jsontext import excerpt
 from zoolab.loop import walk
 from zoolab.loop.about import about
 from zoolab.loop.options import Options
+from zoolab.models.endpoint import ApiModel
+from zoolab.models.network import check_reachable
 from zoolab.policy import Policy
 from zoolab.running.interrupts import Hold
-from zoolab.running.jobs import Jobs, Lost, Workers, end_with_parent, pickled
+from zoolab.running.jobs import (
+    Jobs,
+    Lost,
+    Workers,
+    dask_executor,
+    end_with_parent,
+    is_address,
+    pickled,
+)
 from zoolab.runs import Trace
 from zoolab_connect.faulty import Faulty
 from zoolab_study.cases import UNSAID, Case, Run, Scorer, Setup, cases_in, json_form
@@ -66,9 +76,9 @@ def experiment(
     """Walk every case with every variant, model and repeat; nothing that goes wrong in one stops the others.
 
     Runs are written to the journal as they end. Called again with the same journal, it does what is
-    missing and nothing twice; a case that was changed is another case, a function that was changed needs
-    another name. Each run has a seed of its own, from `seed` and its place: the order in which runs are
-    done changes nothing.
+    missing, asks for runs again that broke off, and does nothing else twice. A case that was changed is
+    another case; a function that was changed needs another name. Each run has a seed of its own, from `seed`
+    and its place: the order in which runs are done changes nothing.
 
     Args:
         cases: `Case` records, dicts, questions, or a data frame with a row a case.
@@ -78,7 +88,7 @@ def experiment(
         repeats: How often each is done.
         seed: Another seed is another experiment.
         executor: "threads" (the default), "processes", any `concurrent.futures` executor, or a function
-            that makes one. For dask: `Client.get_executor(pure=False, retries=3)`.
+            that makes one; or the address of a dask scheduler, such as "tcp://10.0.0.1:8786".
         cache: Whether replies of real models are kept, beside the journal; or the file to keep them in.
         progress: Whether to show how far it is.
         journal: A JSONL file; by default a temporary one, as long as the result lives.
@@ -115,14 +125,17 @@ def experiment(
         journal = Path(home.name, "runs.jsonl")
     path = Path(journal)
     with Hold(), Journal(path) as book, _shared_folder(path) as folder:
-        known_runs = dict(Reader(path).runs())
+        known_runs = dict(Reader(path).ended())
         #: Where the line of each run begins; -1 where it is not done yet.
         places = array("q", [-1]) * len(plan)
         if known_runs:
             places = array("q", (known_runs.get(plan.run_id(number), -1) for number in range(len(plan))))
         terms = Terms(folder, pace or Pace(), budget or Budget(), _cache_file(cache, path), seed)
         stopped = ""
-        with Workers(executor, workers, preload=["zoolab_study.runner"]) as hired:
+        hiring = dask_executor(executor) if is_address(executor) else nullcontext(executor)
+        with hiring as hands, Workers(hands, workers, preload=["zoolab_study.runner"]) as hired:
+            if places.count(-1):
+                check_models(plan.models, terms.cache)
             begin = _beginning(hired, plan, scoring, terms)
             jobs = Jobs(
                 hired,
@@ -146,6 +159,22 @@ def experiment(
                         places[number] = place
                     advance(len(lines))
     return Experiment(Reader(path, home), places, plan, stopped)
+
+
+def check_models(models: Mapping[str, Any], cache: Path | None) -> None:
+    """Raise `ModelError` before anything runs if the endpoint of a model cannot be reached.
+
+    An experiment whose replies are in the cache needs no endpoint.
+    """
+    if cache is not None and cache.is_file() and cache.stat().st_size:
+        return
+    for name, model in models.items():
+        if not isinstance(model, ApiModel):
+            continue
+        try:
+            check_reachable(str(getattr(about(model).client, "base_url", "")))
+        except ModelError as error:
+            raise ModelError(f"the model {excerpt(name)}: {error.what}", advice=error.advice) from None
 
 
 def _beginning(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -21,6 +20,7 @@ from zoolab.errors import InvalidInput, ModelError, SettingRejected
 from zoolab.jsontext import excerpt, one_line
 from zoolab.models.assembly import assemble
 from zoolab.models.endpoint import ApiModel, Connection
+from zoolab.models.network import LOOPBACK, client_options, surroundings_named
 from zoolab.models.rejected import Body, left_out_of, rejection_of, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request, without
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _API = APIS["openai"]
 NOT_JSON = (ValueError, RecursionError)
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
-_LOOPBACK = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/|\Z)")
 _SHORTEST_KEY = 6
 _LONGEST_LINE = 400
 _HTTP_CLIENT = "for a client of httpx, give openai.OpenAI(http_client=...)"
@@ -140,10 +139,14 @@ def make_client(base_url: str | None = None, api_key: Any = None, **options: Any
     import openai
 
     address = base_url or os.environ.get("OPENAI_BASE_URL") or ""
-    if api_key is None and "OPENAI_API_KEY" not in os.environ and _LOOPBACK.match(address):
+    if api_key is None and "OPENAI_API_KEY" not in os.environ and LOOPBACK.match(address):
         api_key = "none"  # servers on this machine ask for no key, and the client for one
     try:
-        client = openai.OpenAI(base_url=base_url, api_key=api_key, **options)
+        with surroundings_named():
+            own = client_options(address)
+            if own and "http_client" not in options:
+                options["http_client"] = openai.DefaultHttpxClient(**own)
+            client = openai.OpenAI(base_url=base_url, api_key=api_key, **options)
     except openai.OpenAIError:
         raise ModelError(
             "no API key",

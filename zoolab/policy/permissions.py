@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zoolab.errors import InvalidInput
-from zoolab.files import append_text, locked, make_folder, write_whole
+from zoolab.files import append_text, locked, make_folder, needs_home, write_whole
 from zoolab.jsontext import NotStrictJSON, encode, encode_line, excerpt, is_utf8, parse_json
 from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, definition, escape
 from zoolab.records import Decision
@@ -44,7 +44,8 @@ def policies_path() -> Path:
         return Path(chosen).expanduser().absolute() / "policies.json"
     import platformdirs
 
-    return platformdirs.user_config_path("zoolab") / "policies.json"
+    with needs_home("ZOOLAB_CONFIG"):
+        return platformdirs.user_config_path("zoolab") / "policies.json"
 
 
 class PolicyFile:

@@ -291,6 +291,11 @@ class Jobs(Generic[Item, Result]):
             yield Lost(batch.items[0], error, self._tries)
 
 
+def is_address(executor: object) -> bool:
+    """Whether an executor is named by the address of a dask scheduler."""
+    return isinstance(executor, str) and "://" in executor
+
+
 @contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
     """The workers of the dask scheduler at `address`, as an executor.

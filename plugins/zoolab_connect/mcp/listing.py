@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from zoolab import jsontext
 from zoolab.errors import InvalidInput, InvalidSchema
-from zoolab.files import make_folder, write_whole
+from zoolab.files import make_folder, needs_home, write_whole
 from zoolab.jsontext import canonical, digest, encode_line, visible
 from zoolab.schema.checker import SchemaChecker
 from zoolab.secrets import scrub
@@ -132,7 +132,8 @@ def pins_folder() -> Path:
     """Where pins are kept unless another place is given: in the platform's configuration folder."""
     import platformdirs
 
-    return platformdirs.user_config_path("zoolab") / "mcp"
+    with needs_home("XDG_CONFIG_HOME"):
+        return platformdirs.user_config_path("zoolab") / "mcp"
 
 
 def read_pins(path: Path, server: str) -> dict[str, Listed] | None:

@@ -8,6 +8,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from zoolab import here
 from zoolab.commands.asking import is_live, model_of
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.loop.about import about
@@ -47,6 +48,9 @@ def doctor(options: argparse.Namespace) -> int:
 
     Without a model, show what the recorded ones said: 0, because one of them can call tools.
     """
+    if options.here:
+        print("\n".join(here.lines()))
+        return 0
     if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
         print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)
     named = is_live(options) or options.local is not None or options.recording or options.record

@@ -7,11 +7,13 @@ import ast
 import builtins
 import inspect
 import linecache
-import re
 import sys
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+
+from zoolab_grader.worker.cells import OUTPUT, LeftOut, read_cell
 
 # The flags of all `from __future__ import`s.
 _FUTURE = 0
@@ -19,50 +21,114 @@ for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
 
 
-# %magic, !command, ?help, help?, and a variable that is given what a magic or a command returns.
-_MAGIC_LINE = re.compile(r"^([ \t]*+)((?:[%!?]|[\w.]++\?|\w++ *+= *+[%!]).*)$", re.MULTILINE)
-_PASS = r"\1pass  # \2"
-
-
-def without_magics(cell: str) -> str:
-    """A cell that is not Python: lines and cells that only IPython or another language knows do nothing."""
-    first, newline, rest = cell.lstrip("\n").partition("\n")
-    if first.startswith("%%"):
-        runs = first.split()[0] in ("%%time", "%%timeit", "%%capture")
-        return f"# {first}{newline}{_MAGIC_LINE.sub(_PASS, rest)}" if runs else ""
-    return _MAGIC_LINE.sub(_PASS, cell)
-
-
 class Notebook:
     """The names that the cells define."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.names = names
+        self.left_out: list[LeftOut] = []
         self._features = 0
+        self._shown: Any = None
+        #: Keeps one event loop for all cells, as a notebook does.
+        self._runner: Any = None
+        shell = Shell(self)
+        names.update(get_ipython=lambda: shell, In=[""], Out={})
+        names[OUTPUT] = Output
 
     def run(self, cell: str, number: int) -> None:
-        """Run a cell; one that fails costs what it would have defined, no more."""
+        """Run a cell; `left_out` grows by what of it is not Python and does nothing.
+
+        A cell that fails costs what it would have defined after the error, no more: as in a notebook, each of
+        its statements is compiled when the one before has run.
+        """
         name = f"<cell {number}>"
         linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
-        try:
-            code = self._compiled(cell, name)
-        except SyntaxError:
-            code = self._compiled(without_magics(cell), name)
-        self._features |= code.co_flags & _FUTURE
-        result = eval(code, self.names)
-        if code.co_flags & inspect.CO_COROUTINE:
+        plain = read_cell(cell)
+        self.left_out += plain.left_out
+        tree = ast.parse(plain.code, name)
+        self._run_tree(tree, name, number, quiet=plain.code.rstrip().endswith(";"))
+
+    def _run_tree(self, tree: ast.Module, name: str, number: int, quiet: bool) -> None:
+        if not _awaits(tree):
+            with suppress(StopIteration):
+                self._running(tree, name, number, quiet).send(None)
+            return
+        if self._runner is None:
             import asyncio
 
-            asyncio.run(result)
+            self._runner = asyncio.Runner()
+        self._runner.run(self._running(tree, name, number, quiet))
 
-    def _compiled(self, cell: str, name: str) -> types.CodeType:
+    async def _running(self, tree: ast.Module, name: str, number: int, quiet: bool) -> None:
+        *before, last = tree.body or [ast.Pass(lineno=1, col_offset=0)]
+        for node in before:
+            await self._run(ast.Module([node], []), name, "exec")
+        if not isinstance(last, ast.Expr):
+            await self._run(ast.Module([last], []), name, "exec")
+            return
+        value = await self._run(ast.Expression(last.value), name, "eval")
+        if value is None or quiet:
+            return
+        out = self.names.get("Out")
+        if isinstance(out, dict):
+            out[number] = value
+        if self.names.get("_") is self._shown:
+            self.names["_"] = self._shown = value
+
+    async def _run(self, tree: ast.Module | ast.Expression, name: str, mode: str) -> Any:
         flags = self._features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        code: types.CodeType = compile(cell, name, "exec", flags=flags, dont_inherit=True)
-        return code
+        code: types.CodeType = compile(tree, name, mode, flags=flags, dont_inherit=True)
+        self._features |= code.co_flags & _FUTURE
+        result = eval(code, self.names)
+        return await result if code.co_flags & inspect.CO_COROUTINE else result
+
+
+def _awaits(tree: ast.Module) -> bool:
+    """Whether a cell awaits something outside of its functions."""
+    left: list[ast.AST] = [*tree.body]
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith)):
+            return True
+        if isinstance(node, ast.comprehension) and node.is_async:
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            left += ast.iter_child_nodes(node)
+    return False
+
+
+class Output(list[str]):
+    """The output of a command that did not run: empty, but cells that take a line of it get one."""
+
+    n = s = stdout = stderr = ""
+    outputs: tuple[Any, ...] = ()
+
+    def __init__(self, lines: int = 0) -> None:
+        super().__init__([""] * lines)
+
+    def __getitem__(self, index: Any) -> Any:
+        known = isinstance(index, slice) or -len(self) <= index < len(self)
+        return super().__getitem__(index) if known else ""
+
+    def __getattr__(self, name: str) -> Output:
+        if name in ("l", "p"):  # IPython's names for the lines, and for them as paths
+            return self
+        raise AttributeError(name)
+
+    def grep(self, *_args: Any, **_kwargs: Any) -> Output:
+        """Return no line."""
+        return Output()
+
+    fields = grep
+
+    def show(self) -> None:
+        """Show nothing."""
+
+    __call__ = show
 
 
 class Nothing:
-    """Whatever is asked of it, it does nothing."""
+    """Accepts any call or attribute and does nothing."""
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> None:
         """Nothing."""
@@ -73,8 +139,39 @@ class Nothing:
         return self
 
 
-def importing(usual: Callable[..., Any]) -> Callable[..., Any]:
-    """An `__import__` for submissions: what cells import from zoolab and IPython does nothing here."""
+class Shell(Nothing):
+    """What `get_ipython()` gives: it runs code, as a notebook exported to a script asks for, and no more."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self.user_ns = self.user_global_ns = notebook.names
+
+    def run_cell(self, cell: str, *_args: Any, **_kwargs: Any) -> None:
+        """Run a cell."""
+        self._notebook.run(cell, 0)
+
+    def run_line_magic(self, name: str, line: str = "", *_args: Any) -> Any:
+        """Run what a magic runs, or nothing."""
+        self._notebook.run(f"%{name} {line}", 0)
+
+    def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
+        """Run what a magic runs, or nothing."""
+        self._notebook.run(f"%%{name} {line}".rstrip() + f"\n{cell}", 0)
+
+    def getoutput(self, *_args: Any, **_kwargs: Any) -> Output:
+        """Give the output of a command that did not run."""
+        return Output()
+
+    def push(self, names: dict[str, Any]) -> None:
+        """Define names."""
+        self.user_ns.update(names)
+
+
+def importing(usual: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
+    """An `__import__` for submissions: what cells import from zoolab and IPython does nothing here.
+
+    `names` are those of the notebook, which has the only `get_ipython`.
+    """
 
     def find(name: str, *rest: Any, **more: Any) -> Any:
         top, _, below = name.partition(".")
@@ -84,12 +181,12 @@ def importing(usual: Callable[..., Any]) -> Callable[..., Any]:
             return usual(name, *rest, **more)
         module = types.ModuleType(name)
         if top == "IPython":
-            vars(module).update(get_ipython=Nothing, __getattr__=Nothing().__getattr__)
+            vars(module).update(get_ipython=names.get("get_ipython"), __getattr__=Nothing().__getattr__)
         elif below:
             refuse(below)
         else:
-            names = dict.fromkeys(("check", "predict", "inspect"), Nothing())
-            vars(module).update(names, __getattr__=refuse)
+            given = dict.fromkeys(("check", "predict", "inspect"), Nothing())
+            vars(module).update(given, __getattr__=refuse)
         return module
 
     return find
@@ -107,6 +204,6 @@ def refuse(name: str) -> Any:
 def install() -> types.ModuleType:
     """Make a fresh `__main__` the program that runs, with what a notebook has, and zoolab the stand-in."""
     module = sys.modules["__main__"] = types.ModuleType("__main__")
-    vars(module).update(get_ipython=Nothing, display=Nothing())
-    builtins.__import__ = importing(builtins.__import__)
+    vars(module).update(display=Nothing())
+    builtins.__import__ = importing(builtins.__import__, vars(module))
     return module

@@ -25,6 +25,8 @@ MAX_CHARACTERS = 1_000_000
 MAX_VALUES = 200_000
 MAX_DEPTH = 60
 MAX_BITS = 1_300  # just under the 400 digits that the grader reads
+#: How many lines of a cell are named if they were left out.
+MAX_LEFT_OUT = 20
 
 #: What a function of the grader may raise in here.
 KINDS = (
@@ -223,15 +225,25 @@ def serve(connection: socket.socket, notebook: Notebook) -> None:
 def answer_to(message: Message, notebook: Notebook, ask: Ask) -> Message:
     """Do what a message of the grader asks for, and say what came of it."""
     if message["do"] == "load":
-        try:
-            notebook.run(message["cell"], message["call"])
-        except BaseException as error:
-            return {"problem": _described(error)}
-        return {}
+        return _loaded(message, notebook)
     if message["do"] == "value":
         name = message["name"]
         return _fit(notebook.names[name], message["marked"]) if name in notebook.names else {"missing": True}
     return _called(message, notebook, ask)
+
+
+def _loaded(message: Message, notebook: Notebook) -> Message:
+    notebook.left_out.clear()
+    problem: Message = {}
+    try:
+        notebook.run(message["cell"], message["call"])
+    except BaseException as error:
+        problem = {"problem": _described(error)}
+    left_out = [
+        [each.line, each.text[:100].encode(errors="backslashreplace").decode(), each.lines]
+        for each in notebook.left_out[:MAX_LEFT_OUT]
+    ]
+    return {**({"left_out": left_out} if left_out else {}), **problem}
 
 
 def _called(message: Message, notebook: Notebook, ask: Ask) -> Message:

@@ -13,8 +13,9 @@ from zoolab.jsontext import encode_line, visible
 from zoolab.running.jobs import dask_executor
 from zoolab.text.wording import guarded
 from zoolab_study import Experiment, experiment
-from zoolab_study.comparison import ENDS
 from zoolab_study.config import read_config
+from zoolab_study.journal import ENDS
+from zoolab_study.runner import check_models
 
 _COMPARED = 20
 #: How a run ends when something else than the model, or its endpoint, went wrong.
@@ -35,6 +36,8 @@ def run_experiment(options: argparse.Namespace) -> int:
     if journal.exists() and not options.resume:
         advice = "go on with --resume, or choose another --out"
         raise InvalidInput(f"{journal} exists already", advice=advice)
+    made = {name: make() for name, make in arguments["models"].items()}
+    check_models(made, journal.with_name(f"{journal.stem}.cache.jsonl"))
     settings = {"journal": journal, "progress": not options.quiet, "workers": options.jobs}
     usual = nullcontext("processes" if options.processes else "threads")
     with dask_executor(options.dask) if options.dask else usual as executor:
