@@ -71,13 +71,9 @@ def get_order(order_id: int) -> dict:
 
 # %%
 TOOLS = [find_orders, get_order]
-BRIEF = (
-    "Use the tools where they help. When you have the results that you need, "
-    "answer in one short sentence, without a call."
-)
 QUESTION = "Which orders has Grace, and what did each of them cost?"
 last_night = model_for(None, "course-09-night")
-night = run(QUESTION, TOOLS, last_night, system=BRIEF, limits=Limits(turns=6))
+night = run(QUESTION, TOOLS, last_night, limits=Limits(turns=6))
 
 
 def show(trace):
@@ -93,15 +89,15 @@ print("answer:", repr(night.answer))
 
 # %% [markdown]
 # The number in front of a step is the number that the inspector shows. The third column is the error of the step, if it has one. The last line is the answer. In the
-# recording, Qwen wrote only a bracket after the error.
+# recording, Qwen wrote nothing after the error.
 #
-# The first error says that there is no order with the number that the model wrote. A colleague looks at it for a second and says: "The model invents order numbers.
-# We need a larger model."
+# The first error says that the number of the order is no integer: the model wrote a text. A colleague looks at it for a second and says: "The model cannot keep to
+# a schema. We need a larger model."
 
 # %%
 guess = predict(
     "Where is the root cause?",
-    ["the model invents numbers", "the result of find_orders", "an order is missing in the shop"],
+    ["the model writes the wrong type", "the result of find_orders", "the schema of get_order"],
 )
 guess
 
@@ -111,8 +107,8 @@ guess
 # A **fork** copies a trace up to one step, changes this step, and runs the rest again. The original trace stays as it is. Two steps could be
 # the cause. Try both. The inspector opens at the first error:
 #
-# 1. Go to step 8, the second `tool_call`. Press *Edit or fork*, change the arguments to `{"order_id": 31}`, and choose *Re-run live*. (31 is the first part of what
-#    `find_orders` returned.)
+# 1. Go to step 8, the second `tool_call`. Press *Edit or fork*, change the arguments to `{"order_id": 31}`, and choose *Re-run live*. (31 is an integer, as the error
+#    demands, and the first part of what the model wrote.)
 # 2. Press *Back* to return to the first trace. Go to step 5, the first `execute`. Change the value to `[2, 5]`, and choose *Re-run live* again.
 #
 # "Live" means that the model is asked and that the tools run. Here the model is the recording, so it costs nothing. The fork
@@ -141,8 +137,8 @@ mended_call = night.fork(wrong_call, edited, model=qwen)
 show(mended_call)
 
 # %% [markdown]
-# The error is gone, but the run is still wrong. Order 31 is a mug for 9 euros, and Grace did not order a mug. Qwen even looks it up twice. Now we change
-# the result of `find_orders`, five steps before the error.
+# The first error is gone, but the run is still wrong. Order 31 is a mug for 9 euros, and Grace did not order a mug. Then Qwen asks for order 32, which does not exist.
+# Now we change the result of `find_orders`, four steps before the error.
 
 # %%
 first_result = place(night, "execute", 1)
@@ -170,13 +166,13 @@ for name, trace in RUNS.items():
 # %% jupyter={"source_hidden": true}
 cured = prices(mended_result) == [80.0, 120.0] != prices(mended_call)
 guess.reveal(
-    "the result of find_orders" if cured else "the model invents numbers",
-    because="Only the fork that changes this result looks up both prices. The same model then writes the right numbers.",
+    "the result of find_orders" if cured else "the model writes the wrong type",
+    because="Only the fork that changes this result looks up both prices. The same model then writes integers, and the right ones.",
 )
 
 # %% [markdown]
 # So what happened? `find_orders` belongs to the customer database. It writes the number of the customer, a dash, and the number of the order: `31-2`. `get_order`
-# wants only the number of the order, as an integer. Nobody told the model. It left out the dash, and wrote 312.
+# wants only the number of the order, as an integer. Nobody told the model. It passed on what it had been given.
 #
 # The repair belongs in the tool. `find_orders` should return what `get_order` takes.
 #
@@ -185,7 +181,7 @@ guess.reveal(
 # A fork changes one thing and leaves the rest as it was. So it shows a cause. A log shows only that two things happened together. It has limits:
 #
 # - Often you can change one step or another, and the rest goes right in both cases. Choose the repair that helps all later runs. Here you repair the tool, not a single call.
-# - "No error" does not mean "right". Decide before the fork how you will know that it went right. Here these were the two prices.
+# - "No error" does not mean "right", and an error does not mean "wrong": the right run ends with an empty reply. Decide before the fork how you will know that it went right. Here these were the two prices.
 # - This model was recorded at temperature 0. At a higher temperature the rest may go right by luck. Then repeat both sides, and compare shares
 #   ([14](14-evaluation.ipynb)).
 #
@@ -196,9 +192,10 @@ for name, trace in RUNS.items():
     print(name, "->", [found.code for found in trace.diagnose()] or "nothing found")
 
 # %% [markdown]
-# It finds nothing in the first run, and this is evidence too. The call was well formed: the tool exists, and the arguments meet the schema. So validation could not
-# stop it, and a repair of arguments ([07](07-repair.ipynb)) would not help. But `diagnose()` finds nothing in the wrong fork either. It reads the form of calls. It
-# does not know the right prices.
+# In the first run it finds broken arguments, and that nothing describes `order_id`. Both are true, and neither is the cause: in the right fork the same model
+# reads the same descriptions, and writes the right numbers. A repair of arguments ([07](07-repair.ipynb)) would not help either. It could make an integer of the
+# text, and this is what the wrong fork did. All three runs end with an empty reply, the right one too. `diagnose()` reads the form of calls and replies. It does
+# not know the right prices.
 #
 # ## Keep a trace
 #
@@ -265,8 +262,8 @@ guess.reveal(
 # %% [markdown] tags=["slide"]
 # ## Many runs
 #
-# One trace is a story. Many traces are evidence. The recordings contain 120 more conversations with Qwen: 60 tasks, once without a system prompt and once with
-# `BRIEF`. We replay them with a policy that allows everything, and keep their traces.
+# One trace is a story. Many traces are evidence. The recordings contain 120 more conversations with Qwen: 60 tasks, once without a system prompt and once with a
+# short one. We replay them with a policy that allows everything, and keep their traces.
 
 # %%
 from zoolab.toolbox.catalog import tools_named
@@ -341,21 +338,22 @@ found = [(trace.meta["variant"], each.code) for trace in traces for each in trac
 pd.DataFrame(found, columns=["variant", "diagnosis"]).value_counts().unstack("variant", fill_value=0)
 
 # %% [markdown]
-# Now back to the colleague who said that the model invents numbers. The error of that night was `resource_not_found`. Let us see how often Qwen asks for something
-# that does not exist, if the tools fit each other.
+# The replies that are not whole are empty last replies. With the short system prompt there are far fewer of them, and also fewer calls, because it says when to stop.
+#
+# Now back to the colleague who said that the model cannot keep to a schema. Let us see how often Qwen does not, if the tools fit each other.
 
 # %%
 from zoolab_study.statistics import wilson
 
-missing = calls[calls["error_code"] == "resource_not_found"]
-print("calls that asked for something that does not exist:", wilson(len(missing), len(calls)))
+refused = steps[(steps["step"] == "validate") & (steps["error_code"] == "invalid_arguments")]
+print("calls that a schema refused:", wilson(len(refused), len(calls)))
 by_run = {trace.run_id: trace for trace in traces}
-for row in missing.itertuples():
+for row in refused.itertuples():
     call = by_run[row.run_id].turns[row.turn - 1].calls[row.slot].call
-    print(f"  {' '.join(call.arguments.split())} asked for in: {row.case_id!r}")
+    print(f"  {call.name} {' '.join(call.arguments.split())}")
 
 # %% [markdown] tags=["slide"]
-# The numbers in brackets are the 95 % interval. Such calls are rare here. And look at the questions: in most of them the user named the thing that does not exist. So
+# The numbers in brackets are the 95 % interval. Such calls are rare here. And look at them: in most of them Qwen wrote a list of services, where the schema takes one. So
 # these runs do not support the colleague. They do not prove the opposite either, because they use other tools.
 #
 # ## The first error, and the cause
@@ -391,7 +389,7 @@ where.rename("runs").to_frame()
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     where.idxmax(),
-    because="Most of these faults are in a reply. The validation notices them one step later. In our case it was five steps.",
+    because="Most of these faults are in a reply. The validation notices them one step later. In our case it was four steps.",
 )
 
 # %% [markdown] tags=["slide"]
@@ -400,7 +398,7 @@ guess.reveal(
 #
 # ## Failures without an error
 #
-# Some of these runs have no error at all, although a fault was put in. Here is a run of Qwen without an error, with the tools of a security team. Read it slowly.
+# Some of these runs have no error at all, although a fault was put in. Here is a run of Qwen in which no call has an error, with the tools of a security team. Read it slowly.
 
 # %%
 CASE = "What happened on web01 in the last 15 minutes? Check the address that it came from."
@@ -408,11 +406,11 @@ quiet = next(trace for trace in traces if trace.meta["case_id"] == CASE)
 for step in quiet.steps:
     if step.kind == "execute":
         print(step.call.name, " ".join(step.call.arguments.split()), "->", step.record.value)
-print("errors:", quiet.errors)
+print("errors of calls:", [error.code for error in quiet.errors if error.slot is not None])
 
 # %% [markdown]
-# The search found nothing. Then Qwen checked an address, and then it isolated a machine from the network. The policy allowed everything. No step has an error, and a
-# machine is offline.
+# The search found nothing. Then Qwen checked an address, and then it isolated a machine from the network. The policy allowed everything. No call has an error, and a
+# machine is offline. (Its only error is that Qwen said nothing at the end.)
 
 # %%
 guess = predict(
@@ -554,7 +552,7 @@ def find_orders_2(customer: str) -> list:
 
 
 # %%
-again = run(QUESTION, [find_orders_2, get_order], qwen, system=BRIEF, limits=Limits(turns=6))
+again = run(QUESTION, [find_orders_2, get_order], qwen, limits=Limits(turns=6))
 print("right" if prices(again) == [80.0, 120.0] else "not yet:", "prices", prices(again))
 
 # %% [markdown]

@@ -51,7 +51,7 @@ def test_the_forks_of_notebook_09_run_to_their_end(
     night: dict[str, Any], step: int, field: str, text: str, prices: list[float]
 ) -> None:
     trace = night["night"]
-    assert trace.errors[0].code == "resource_not_found"
+    assert trace.errors[0].code == "invalid_arguments"
     inspector = trace.inspect(model=night["qwen"], tools=night["TOOLS"])
     edits = [{"field": field, "text": text}]
     say(inspector, {"type": "fork", "verb": "live", "seq": step - 1, "edits": edits})

@@ -23,10 +23,11 @@ RECORDED = [
     {"name": "get_weather", "arguments": '{"city": "Oslo", "unit": "celsius"}'},
     {"name": "restart_service", "arguments": '{"service": "docker", "force": true}'},
     {"name": "restart_service", "arguments": '{"service": "docker", "force": true}'},
+    {"name": "restart_service", "arguments": '{"service": "docker", "force": true}'},
 ]
 
 # %% [markdown]
-# The restart ran, two times. The sentence in the prompt did not prevent it. A rule in the program does: some calls run only after a person has
+# The restart ran, three times. The sentence in the prompt did not prevent it. A rule in the program does: some calls run only after a person has
 # approved them. The person may be at lunch, so the program saves its **state** and ends. When the answer comes, perhaps days later, the program is
 # started again and continues from there.
 #

@@ -20,18 +20,18 @@ def test_a_student_forks_twice_and_finds_the_cause(page, lab):
     shown = Looking(page, page.locator(".jp-NotebookPanel:visible .jp-CodeCell .zl").first)
     shown.element.scroll_into_view_if_needed()
     expect.set_options(timeout=20_000)
-    shown.at("step 10 of 13, turn 2")  # the first error
+    shown.at("step 9 of 12, turn 2")  # the first error
 
-    shown.press("ArrowLeft", "ArrowLeft")
-    shown.at("step 8 of 13, turn 2")
+    shown.press("ArrowLeft")
+    shown.at("step 8 of 12, turn 2")
     fork(shown, "arguments", '{"order_id": 31}')
     shown.press("ArrowRight", "ArrowRight")
     shown.says("mug")
 
     shown.click("Back")
-    shown.at("step 8 of 13, turn 2")
+    shown.at("step 8 of 12, turn 2")
     shown.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
-    shown.at("step 5 of 13, turn 1")
+    shown.at("step 5 of 12, turn 1")
     fork(shown, "value", "[2, 5]")
     shown.press("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight")
     shown.says("lamp")

@@ -39,19 +39,26 @@ def run(arguments: Sequence[str]) -> int:
     options.into.mkdir(parents=True, exist_ok=True)
     left = 0
     try:
-        for each in plan(options.sets, options.plan):
-            path = options.into / f"{options.model}-{each.name}.jsonl"
+        for each in () if options.left else plan(options.sets, options.plan):
+            path = _path_of(each, options)
             if options.prune:
                 _say(f"{each.name}: {prune(each, path)} pairs are left out")
-            elif not options.left:
+            else:
                 hold_all(each, _model_of(options.model, each), path, _say)
-            missing = left_of(each, path)
+        # Tools keep what they did to their world, so this begins from fresh ones.
+        for each in plan(options.sets, options.plan):
+            missing = left_of(each, _path_of(each, options))
             _say(f"{each.name}: {missing} of {len(each.conversations)} conversations are left")
             left += missing
     except ZoolabError as error:
         print(error, file=sys.stderr)
         return 2
     return 1 if left else 0
+
+
+def _path_of(each: RecordingPlan, options: argparse.Namespace) -> Path:
+    into: Path = options.into
+    return into / f"{options.model}-{each.name}.jsonl"
 
 
 def _model_of(name: str, of: RecordingPlan) -> Model:

@@ -83,12 +83,13 @@ def plan(only: Sequence[str] = (), path: Path = PLAN) -> Iterator[RecordingPlan]
         if only and each["name"] not in only:
             continue
         system = content["systems"].get(each.get("system", ""))
-        held = tuple(_conversations(each, content, system))
         settings = each.get("settings", {})
-        if "seeds" not in each:
-            yield RecordingPlan(each["name"], settings, held)
-        for seed in each.get("seeds", ()):
-            yield RecordingPlan(f"{each['name']}-seed{seed}", {**settings, "seed": seed}, held)
+        for seed in each.get("seeds", (None,)):
+            held = tuple(_conversations(each, content, system))
+            if seed is None:
+                yield RecordingPlan(each["name"], settings, held)
+            else:
+                yield RecordingPlan(f"{each['name']}-seed{seed}", {**settings, "seed": seed}, held)
 
 
 def _conversations(
