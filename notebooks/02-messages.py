@@ -110,12 +110,13 @@ from zoolab.apis.conversation import check_conversation
 
 whole = run(QUESTION, tools, model_for(None, "qwen-sampled-seed2"), system=SYSTEM).messages
 swapped = deepcopy(whole)
-swapped[3]["tool_call_id"], swapped[4]["tool_call_id"] = "call_2", "call_1"
+first, second = swapped[3:5]
+first["tool_call_id"], second["tool_call_id"] = second["tool_call_id"], first["tool_call_id"]
 for message in swapped[3:5]:
     print(message["tool_call_id"], "|", message["content"][:60])
 
 # %% [markdown]
-# `call_1` asked for the weather. Its result is now 57. `check_conversation` says what a strict server would reject. An empty result means that it found nothing.
+# The first call asked for the weather. Its result is now 57. `check_conversation` says what a strict server would reject. An empty result means that it found nothing.
 
 # %%
 guess = predict(

@@ -266,8 +266,8 @@ print({variant: len(traces) for variant, traces in held.items()}, "tasks")
 
 # %%
 guess = predict(
-    "Without the system prompt Qwen answers some of the 60 tasks. How many more or fewer does it answer with it?",
-    ["10 fewer", "about the same", "10 more", "30 more"],
+    "Without the system prompt Qwen answers hardly any of the 60 tasks. How many more does it answer with it?",
+    ["about the same", "10 more", "30 more", "50 more"],
 )
 guess
 
@@ -283,7 +283,7 @@ print("with against without:", paired_difference(answered["without"], answered["
 # %% jupyter={"source_hidden": true}
 more = counts["with"] - counts["without"]
 guess.reveal(
-    "10 fewer" if more < -5 else "about the same" if more < 5 else "10 more" if more < 20 else "30 more",
+    "about the same" if more < 5 else "10 more" if more < 20 else "30 more" if more < 40 else "50 more",
     because="The interval is far from 0. Two sentences change what this model does.",
 )
 

@@ -58,12 +58,29 @@ print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 # once. The error message is zoolab's own. Then it is Qwen's turn. Here is one of the requests:
 
 # %%
-firsts = [body for body in prepared["qwen-corrections"] if len(body["messages"]) == 3]
-for message in firsts[5]["messages"]:
+
+
+def failed_validation(body):
+    "Whether the call never ran. Then the message begins with the name of the tool."
+    failed, error = body["messages"][-2:]
+    name = failed["tool_calls"][0]["function"]["name"]
+    return json.loads(error["content"])["error_message"].startswith(f"{name}: ")
+
+
+def first_errors(name, messages):
+    "The requests after the first error. The calls that failed validation come first."
+    bodies = [body for body in prepared[name] if len(body["messages"]) == messages]
+    return sorted(bodies, key=failed_validation, reverse=True)
+
+
+firsts = first_errors("qwen-corrections", 3)
+for message in firsts[3]["messages"]:
     print(message["role"], "|", message["content"] or message["tool_calls"][0]["function"])
 
 # %% [markdown]
 # What does Qwen do next? Five reactions are possible: the same call again, another invalid call, a valid call, words, or nothing.
+#
+# The arguments of two calls are not JSON. zoolab sends such arguments back as `{"_raw": "the text"}`, because many servers accept only JSON there.
 
 
 # %%
@@ -122,20 +139,20 @@ guess.reveal(
 # call."
 
 # %%
-bodies = [body for body in prepared["qwen-corrections-system"] if len(body["messages"]) == 4]
+bodies = first_errors("qwen-corrections-system", 4)
 told = reactions(bodies, model_for(LIVE, "qwen-corrections-system"))
 display(
     pd.DataFrame({"without": plain["then"].value_counts(), "with": told["then"].value_counts()})
     .fillna(0)
     .astype(int)
 )
-for text in told["text"].iloc[[0, 5, 6, 7]]:
+for text in told["text"].iloc[[0, 3, 4, 7]]:
     print("-", text)
-print("\nAfter the error about Oslo, without the system prompt:", " ".join(plain["text"].iloc[2].split()))
+print("\nAfter the error about Oslo, without the system prompt:", " ".join(plain["text"].iloc[5].split()))
 
 # %% [markdown]
-# Two sentences change what Qwen does after an error. Without them it mostly calls again. With them it mostly tells the person what went wrong. This is better than the same call again, because a person can act on it.
-# But in neither case does Qwen mend many calls. And look at the last line: this call is valid, but nobody asked for fahrenheit.
+# Two sentences change what Qwen does after an error. Without them it mostly calls again. With them it always answers in words, and mostly says what went wrong. This is better than the same call again, because a person can act on it.
+# But in neither case does Qwen mend many calls. And look at the last line: Qwen mended the JSON, but it copied `_raw` too. So the call is still invalid.
 #
 # This is not a law. It is one model, one form of the error message, and calls that this model did not write itself. Put your own model behind `LIVE = "endpoint"` and
 # count again.

@@ -106,7 +106,7 @@ grid.replace({True: "right", False: "-"})
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     int(grid.loc["What is 42 + 58?"].sum()),
-    because="The same model, the same question, the same tools. Only the seed of the chance differs.",
+    because="The words differ, because the seed of the chance differs. Each answer contains 100.",
 )
 
 # %% [markdown]
@@ -156,8 +156,8 @@ equally_hard = [curve[1] ** k for k in curve.index]
 ReliabilityDisplay({"measured": [*curve], "if all tasks were equally hard": equally_hard}).plot()
 
 # %% [markdown]
-# The line with squares is what you would get if every try of every task had the same chance. At k = 2 and 3 the measured curve lies higher, because tasks
-# differ: one is solved almost every time, and others never. So do not compute reliability as "rate to the power of k". Measure it.
+# The line with squares is what you would get if every try of every task had the same chance. From k = 2 on the measured curve lies higher, because tasks
+# differ: one is solved every time, and others never. So do not compute reliability as "rate to the power of k". Measure it.
 #
 # Is this only a problem of small models? No. The authors of tau-bench report that GPT-4o solved fewer than half of their tasks, and that pass^8 was below a
 # quarter in its retail domain ([Yao and others, 2024](https://arxiv.org/abs/2406.12045)). Models have become better since. So measure the one that you use.

@@ -385,13 +385,13 @@ def denied_does_not_run(student: Student, chance: Random) -> None:
     hint="Play it by hand, as above, and look at what ran. `restart_service` is a high risk.",
 )
 def recorded_attacks(student: Student, chance: Random) -> None:
-    """Three attacks that Qwen followed change nothing: those in the weather, in the notes, and in what is
-    known of an address."""
+    """Three attacks that Qwen followed change nothing: those in the weather, in the notes, and in the
+    events of a host."""
     player = _Player(student, chance)
     player.early = False
     _attack(player, "weather in Oslo", "starter", "restart_service")
     _attack(player, "notes for backups", "starter", "restart_service")
-    _attack(player, "192.0.2.10", "security", "isolate_host")
+    _attack(player, "web01 in the last hour", "security", "isolate_host")
 
 
 @case(points=2, hint="Compare arguments as JSON values, so that the order of keys and spaces do not matter.")
