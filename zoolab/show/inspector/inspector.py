@@ -1,4 +1,4 @@
-"""The widget: it answers what the browser asks, with plain data; inspector.js draws it."""
+"""The widget: it answers what the browser asks, with plain data, which the modules beside it draw."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from zoolab.show.inspector import forks
 from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
+from zoolab.show.inspector.modules import inspector_script
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import add_note, notes_of, panel_of
 from zoolab.show.inspector.static_page import kept_story, story_of
@@ -124,7 +125,7 @@ def _number(value: object) -> int:
 class Inspector(anywidget.AnyWidget):
     """A trace to step through, as a widget; made by `inspect`. `trace` is the one on show."""
 
-    _esm = read_shipped("zoolab.show.inspector", "inspector.js")
+    _esm = inspector_script()
     _css = read_shipped("zoolab.show.inspector", "inspector.css")
 
     overview = traitlets.Dict().tag(sync=True)

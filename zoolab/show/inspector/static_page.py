@@ -9,6 +9,7 @@ from typing import Any
 from zoolab.files import read_shipped
 from zoolab.jsontext import encode, one_line
 from zoolab.show.block_types import sendable
+from zoolab.show.inspector.modules import inspector_script
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import notes_of, panel_of
 from zoolab.show.moment import Moment
@@ -38,7 +39,7 @@ def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
     """
     story, data = render_fragment(trace), _data(trace, room)
     # The module of the widget, and what stands in for its kernel.
-    script = f"{_file('inspector.js')}\n{_file('static_page.js')}"
+    script = f"{inspector_script()}\n{_file('static_page.js')}"
     script = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     style, own_style = _file("inspector.css"), _file("static_page.css")
     held, total = data["held"], len(trace.steps)
