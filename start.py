@@ -45,7 +45,7 @@ LOG = VENV / "zoolab-install.log"
 LOG_KEPT = HERE / ".venv-install.log"
 LOCK = HERE / ".venv.lock"
 # Says where it runs: locale, proxies, certificates and so on.
-ABOUT_HERE = HERE / "zoolab" / "here.py"
+ABOUT_HERE = HERE / "plugins" / "zoolab_course" / "here.py"
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 # The commands of zoolab, known before it is installed.

@@ -22,7 +22,7 @@ PLUGINS = ROOT.parent / "plugins"
 
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
-    ["here", "lazy", "mini"],
+    ["lazy", "mini"],
     ["errors"],
     ["files", "running.interrupts", "jsontext"],
     ["plugins", "running.awaited", "running.jobs", "schema", "secrets", "text", "tokens"],

@@ -21,17 +21,10 @@ __version__ = "0.1.0"
 
 
 def _registered(name: str, package: str) -> "Any":
-    """A name that a plugin registered; see `zoolab.plugins`."""
-    from zoolab.plugins import NAMES, BrokenPlugin
+    """A name that a plugin registered."""
+    from zoolab.plugins import registered
 
-    try:
-        value = NAMES.find(name)
-    except BrokenPlugin as error:
-        raise ImportError(f"zoolab.{name} is not here: {error}", name=package or None) from error
-    if value is None:
-        told = f": it comes with {package}, which is not installed" if package else ""
-        raise AttributeError(f"module 'zoolab' has no attribute {name!r}{told}")
-    return value
+    return registered(__name__, name, package)
 
 
 __getattr__, __dir__, __all__ = lazily(__name__, _registered)

@@ -127,6 +127,27 @@ class Group:
                 yield name, thing
 
 
+def registered(module: str, name: str, package: str) -> Any:
+    """Return what a plugin registered as a name, or a class of a model: `module` has it without importing it.
+
+    Raises:
+        ImportError: It cannot be imported, or lacks something.
+        AttributeError: Nothing is registered by this name; `package`, if it has one, is not installed.
+
+    >>> registered("zoolab.models", "AnthropicModel", "zoolab_connect").__name__
+    'AnthropicModel'
+    """
+    models = (each for each in MODELS.entries().values() if each.attr == name)
+    try:
+        value = next((MODELS.load(each) for each in models), None) or NAMES.find(name)
+    except BrokenPlugin as error:
+        raise ImportError(f"{module}.{name} is not here: {error}", name=package or None) from error
+    if value is None:
+        told = f": it comes with {package}, which is not installed" if package else ""
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{told}")
+    return value
+
+
 @cache
 def _own(group: str) -> Mapping[str, EntryPoint]:
     """What came with zoolab."""

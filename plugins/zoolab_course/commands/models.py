@@ -8,12 +8,11 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from zoolab import here
 from zoolab.commands.asking import is_live, model_of
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.loop.about import about
 from zoolab.models.replay import Replay
-from zoolab_course import weights
+from zoolab_course import here, weights
 from zoolab_course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine
 
 #: What the recorded models said to the probes.
