@@ -10,7 +10,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from ready_tools import CALLS, DOMAINS
 
+from zoolab.lint import lint
 from zoolab.plugins import GROUPS
 
 ROOT = Path(__file__).parents[1]
@@ -87,6 +89,15 @@ def test_the_command_line_has_the_command_and_the_reader_of_the_example(installe
     listed = python(installed, tmp_path, "-m", "zoolab", "plugins", "faults")
     assert "shouting_keys" in listed.stdout
     assert listed.returncode == 0
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_each_tool_has_the_description_and_the_example_that_its_recipe_asks_for(domain, tmp_path):
+    tools = DOMAINS[domain](tmp_path)
+    called = {tool for of, tool, *_ in CALLS if of == domain}
+    # The answer of describe_table is long: `test_toolbox.py` has it by itself.
+    assert [tool.name for tool in tools if tool.name not in called | {"describe_table"}] == []
+    assert lint(tools) == []
 
 
 def test_the_page_shows_the_files_of_the_example():
