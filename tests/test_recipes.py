@@ -34,6 +34,7 @@ broken = run("How long?", kitchen, Faulty(Scripted(script), ["shouting_keys"]))
 trace.save("trace.jsonl")
 print(json.dumps({
     "api": translate(Request([{"role": "user", "content": "Hi"}]), "tellers").body["messages"],
+    "model of the api": model_for("tellers").body(Request([{"role": "user", "content": "Hi"}]))["model"],
     "model": run("Who are you?", kitchen, model_for("parrot")).answer,
     "toolbox": trace.errors == [] or len(trace.errors) == 0,
     "fault": [each for each in broken.to_frame()["fault"].dropna()],
@@ -54,7 +55,8 @@ def installed(tmp_path_factory):
 
 
 def python(installed: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    named = {"ZOOLAB_MODEL": "some-model", "TELLERS_API_KEY": "none"}
+    environment = {**os.environ, **named, "PYTHONPATH": str(installed)}
     return subprocess.run(
         [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -71,6 +73,7 @@ def test_what_the_example_adds_is_used_like_what_zoolab_has(installed, tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "api": [{"role": "user", "content": "Hi"}],
+        "model of the api": "some-model",
         "model": "I am a parrot.",
         "toolbox": True,
         "fault": ["shouting_keys"],
