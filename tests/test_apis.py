@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from zoolab.apis import APIS, api, api_of, check, registered
 from zoolab.apis.interface import ENDS, Api
-from zoolab.commands.table import CORE, commands_in
 from zoolab.errors import InvalidInput
 from zoolab.models import OpenAIModel
+from zoolab.models.replay import ANY_API, registered_model
 from zoolab.plugins import MODELS
 from zoolab.records import Reply, Request
-from zoolab.tools import Format, ToolRegistry
+from zoolab.tools import ToolRegistry
 from zoolab_connect.apis.ollama import Ollama
-from zoolab_connect.providers import PROVIDERS
+from zoolab_connect.providers import PROVIDERS, model_of
 from zoolab_connect.proxy.exchange import WATCHED
 
 
@@ -81,11 +81,8 @@ def test_each_api_has_all_that_it_needs(name: str) -> None:
 
 
 def test_what_names_the_apis_agrees() -> None:
-    assert get_args(Format) == (*APIS, "mcp")
-    assert set(PROVIDERS) == set(APIS) - {"openai"}
-    help_of = commands_in(CORE)["walk"].told["options"]["--provider"]["help"]
-    assert help_of.endswith(", ".join(sorted(PROVIDERS)))
-    assert set(PROVIDERS) | {"local"} == MODELS.entries().keys()
+    assert set(PROVIDERS) <= set(APIS) - {"openai"}
+    assert set(PROVIDERS) | {"local", ANY_API} <= MODELS.entries().keys()
     assert [model.api.name for model in PROVIDERS.values()] == list(PROVIDERS)
     assert OpenAIModel.__module__ == "zoolab.models.openai"
     assert WATCHED == {
@@ -93,6 +90,21 @@ def test_what_names_the_apis_agrees() -> None:
         "/v1/responses": "responses",
         "/v1/messages": "anthropic",
     }
+
+
+@pytest.mark.parametrize("name", sorted(set(APIS) - {"openai"}))
+def test_each_api_has_a_model(name: str) -> None:
+    make = registered_model(name)
+    assert make is not None
+    model = make("some-model", base_url="http://127.0.0.1:9", api_key="none")
+    assert model.api is api(name)
+    assert model.body(Request([{"role": "user", "content": "Hi"}]))
+
+
+def test_a_model_of_no_api_is_refused() -> None:
+    assert registered_model("openai") is None
+    with pytest.raises(InvalidInput, match="there is no API ''"):
+        model_of()
 
 
 TOOL = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}

@@ -214,7 +214,8 @@ def test_the_syllabus_adds_up_and_names_every_lab():
     [total] = re.findall(r"^(\d+) minutes in all", text, re.M)
     assert int(total) == sum(minutes for *_, minutes in syllabus())
     named = re.findall(r"\.\./labs/(l\d+)/README\.md", text)
-    assert sorted(named) == sorted(path.parent.name for path in SOLUTIONS)
+    listed = re.findall(r"^\| \[(l\d+)\]", (ROOT / "labs" / "README.md").read_text("utf-8"), re.M)
+    assert sorted(named) == sorted(listed)
 
 
 def test_the_syllabus_alone_says_when_a_lab_comes_and_all_pages_agree():
@@ -292,5 +293,5 @@ def test_all_labs_are_solved_without_a_network_or_a_key(tmp_path: Path):
     for path, copy in zip(SOLUTIONS, copies, strict=True):
         copy.parent.mkdir()
         shutil.copy(path, copy)
-    assert len(copies) == 11
+    assert len(copies) >= 11
     assert len(run_offline(copies, tmp_path / "home")) == len(copies)

@@ -31,7 +31,7 @@ from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 from zoolab_study.datasets import load, load_trace, selection_tools
 from zoolab_study.datasets.berkeley import same_arguments
-from zoolab_study.datasets.loading import DATA_SETS, MAX_LINE, frame_of, lookup, read_rows, rows_of
+from zoolab_study.datasets.loading import DATA_SETS, MAX_LINE, OFFERED, frame_of, lookup, read_rows, rows_of
 
 CASES = list(rows_of("selection-cases"))
 TOOLS = selection_tools()
@@ -122,7 +122,7 @@ def test_what_is_made_out_of_other_files_would_be_made_so_again() -> None:
 
 
 def test_the_tools_of_the_toolbox_are_the_real_ones() -> None:
-    real = tools_named("devops", "support", "analytics", "security")
+    real = tools_named(*OFFERED)
     assert [TOOLS[tool.name] == tool for tool in real] == [True] * 16
     assert TOOLS.execute("check_status", {"service": "redis"}) == "redis is stopped"
     with pytest.raises(InvalidInput, match="no tool of the selection cases is named 'fly'"):

@@ -14,7 +14,7 @@ from server import Answer, chunk, serving, sse
 from test_openai_model import model_at
 from walks import CALL, add, check_paired
 
-from zoolab import Context, Faulty, LocalModel, Replay, Scripted, ToolRegistry, run, tool, walk
+from zoolab import Context, Faulty, LocalModel, Replay, Scripted, ToolRegistry, plugins, run, tool, walk
 from zoolab.errors import Fault, InvalidInput, ModelError, ZoolabError
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Limits, Outcome, Reply, Request
@@ -23,6 +23,8 @@ from zoolab.runs.nested import as_tool
 from zoolab.show.moment import moments_of
 from zoolab.show.text import details
 from zoolab_connect.faulty import FAULTS
+from zoolab_connect.faulty.kinds import check_table, fault_named
+from zoolab_connect.faulty.model import BROKEN
 
 ARGUMENTS = {"a": 2, "unit": "C", "hosts": ["db01"]}
 LIMITS = Limits(retries=99)
@@ -81,9 +83,18 @@ def hit(trace):
     return list(zip(frame["turn"], frame["step"], slots, frame["fault"], strict=True))
 
 
-@pytest.mark.parametrize("name", FAULTS)
+def test_each_row_of_the_table_has_a_function_and_each_function_a_row():
+    assert sorted(BROKEN) == sorted(FAULTS)
+
+
+def test_a_row_without_a_function_is_refused_by_name():
+    with pytest.raises(InvalidInput, match="has shouting_keys, and no function breaks it"):
+        check_table([*FAULTS, "shouting_keys"], BROKEN)
+
+
+@pytest.mark.parametrize("name", [*FAULTS, *plugins.FAULTS.entries()])
 def test_a_fault_is_marked_in_its_step_and_leads_to_its_error(name, tmp_path, capsys):
-    kind = FAULTS[name]
+    kind = fault_named(name)
     trace = ended("Measure.", [measuring(timeout=0.3)], Faulty(twice(), [name], **QUICK))
     assert {fault.name for fault in marks(trace)} == {name}
     frame = trace.to_frame()

@@ -25,6 +25,9 @@ from zoolab_grader.submissions import read_cells
 
 FOLDER = course_folder("labs")
 LABS = lab_names()
+#: The labs of the course: those in the table of `labs/README.md`. Only they have a page, the sentences of
+#: `sentences.toml` and many wrong answers; any other lab in the folder needs what a lab of your own needs.
+IN_COURSE = re.findall(r"^\| \[(\w+)\]", (FOLDER / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
 SENTENCES = tomllib.loads((FOLDER / "sentences.toml").read_text(encoding="utf-8"))
 Answer = Path | WrongAnswer
 Grading = Callable[[str, Answer], Grade]
@@ -38,6 +41,7 @@ def each_of(answers: Callable[[str], Mapping[str, Answer]]) -> pytest.MarkDecora
 
 
 each_lab = pytest.mark.parametrize("lab", LABS)
+each_lab_of_the_course = pytest.mark.parametrize("lab", IN_COURSE)
 each_right_answer = each_of(right_answers)
 each_wrong_answer = each_of(wrong_answers)
 
@@ -156,7 +160,7 @@ def test_a_wrong_answer_is_python_and_says_why_it_is_wrong(lab: str, answer: Wro
     assert answer.fails <= {case.name for case in load_lab(lab).cases}
 
 
-@each_lab
+@each_lab_of_the_course
 def test_a_case_finds_something_alone_or_says_why_it_stays(lab: str):
     """That `fails_only` is true is tested above."""
     only = [wrong.fails for wrong in wrong_answers(lab).values() if wrong.only]
@@ -165,29 +169,41 @@ def test_a_case_finds_something_alone_or_says_why_it_stays(lab: str):
     assert all(why.endswith(".") for why in reasons_to_stay(lab).values())
 
 
+def test_the_course_has_labs_that_are_there():
+    assert len(IN_COURSE) >= 11
+    assert set(IN_COURSE) <= set(LABS)
+    assert set(SENTENCES) <= set(LABS)
+
+
 @each_lab
+def test_there_are_answers(lab: str):
+    assert len(right_answers(lab)) >= 2
+    assert wrong_answers(lab)
+
+
+@each_lab_of_the_course
 def test_there_are_enough_answers(lab: str):
     assert len(right_answers(lab)) >= 3
     assert len(wrong_answers(lab)) >= 20
+    assert len(load_lab(lab).cases) >= 8
 
 
 @each_lab
 def test_each_case_has_a_sentence_and_a_hint(lab: str):
     cases = load_lab(lab).cases
-    assert len(cases) >= 8
     assert all(case.asks.endswith(".") and case.hint.endswith((".", "?")) for case in cases)
     assert all(case.points > 0 for case in cases)
     assert {case.public for case in cases} == {True, False}
 
 
-@each_lab
+@each_lab_of_the_course
 def test_the_page_says_what_is_judged_in_public(lab: str):
     page = " ".join((FOLDER / lab / "README.md").read_text(encoding="utf-8").split())
     for case in load_lab(lab).cases:
         assert not case.public or case.asks in page
 
 
-@each_lab
+@each_lab_of_the_course
 def test_each_sentence_that_asks_for_something_has_a_case(lab: str):
     master = (FOLDER / lab / "master.py").read_text(encoding="utf-8")
     lines = "\n".join(line.removeprefix("#").strip() for line in master.split("\n"))

@@ -163,7 +163,7 @@ def told(command: list[str], folder: Path, path: str, code: int = 0) -> subproce
 def test_a_package_outside_adds_one_of_each(outside, tmp_path):
     found = json.loads(told(["-c", USED], tmp_path, str(outside)).stdout.splitlines()[-1])
     *found, lost = found
-    names = ["anthropic", "gemini", "ollama", "openai", "own", "responses"]
+    names = sorted([*OWN["zoolab.apis"], "openai", "own"])
     assert found == ["Hi", "My own API", "Scripted", "IT IS NOON.", 42, "NOON", ["invalid_arguments"], names]
     assert lost.startswith("zoolab.lost is not here: lost in zoolab.names cannot be imported from mine:LOST")
 

@@ -10,7 +10,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from ready_tools import CALLS, DOMAINS
 
+from zoolab.lint import lint
 from zoolab.plugins import GROUPS
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +34,7 @@ broken = run("How long?", kitchen, Faulty(Scripted(script), ["shouting_keys"]))
 trace.save("trace.jsonl")
 print(json.dumps({
     "api": translate(Request([{"role": "user", "content": "Hi"}]), "tellers").body["messages"],
+    "model of the api": model_for("tellers").body(Request([{"role": "user", "content": "Hi"}]))["model"],
     "model": run("Who are you?", kitchen, model_for("parrot")).answer,
     "toolbox": trace.errors == [] or len(trace.errors) == 0,
     "fault": [each for each in broken.to_frame()["fault"].dropna()],
@@ -52,7 +55,8 @@ def installed(tmp_path_factory):
 
 
 def python(installed: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    named = {"ZOOLAB_MODEL": "some-model", "TELLERS_API_KEY": "none"}
+    environment = {**os.environ, **named, "PYTHONPATH": str(installed)}
     return subprocess.run(
         [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -69,6 +73,7 @@ def test_what_the_example_adds_is_used_like_what_zoolab_has(installed, tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "api": [{"role": "user", "content": "Hi"}],
+        "model of the api": "some-model",
         "model": "I am a parrot.",
         "toolbox": True,
         "fault": ["shouting_keys"],
@@ -87,6 +92,15 @@ def test_the_command_line_has_the_command_and_the_reader_of_the_example(installe
     listed = python(installed, tmp_path, "-m", "zoolab", "plugins", "faults")
     assert "shouting_keys" in listed.stdout
     assert listed.returncode == 0
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_each_tool_has_the_description_and_the_example_that_its_recipe_asks_for(domain, tmp_path):
+    tools = DOMAINS[domain](tmp_path)
+    called = {tool for of, tool, *_ in CALLS if of == domain}
+    # The answer of describe_table is long: `test_toolbox.py` has it by itself.
+    assert [tool.name for tool in tools if tool.name not in called | {"describe_table"}] == []
+    assert lint(tools) == []
 
 
 def test_the_page_shows_the_files_of_the_example():

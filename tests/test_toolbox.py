@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from counting import ends
+from ready_tools import CALLS, DOMAINS, NOON
 from walks import drive
 
 from zoolab.errors import (
@@ -19,7 +20,6 @@ from zoolab.errors import (
     ToolIOError,
     ToolTimeout,
 )
-from zoolab.lint import lint
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
@@ -34,8 +34,6 @@ from zoolab_course.worlds.security import Security, security_tools
 from zoolab_course.worlds.support import Support, support_tools
 from zoolab_course.worlds.tasks import TaskList, task_tools
 
-NOON = "2030-01-02T12:00:00+00:00"
-
 
 @pytest.fixture
 def root(tmp_path):
@@ -49,83 +47,6 @@ def root(tmp_path):
     return project
 
 
-DOMAINS = {
-    "devops": lambda _root: devops_tools(),
-    "support": lambda _root: support_tools(),
-    "analytics": lambda _root: analytics_tools(),
-    "security": lambda _root: security_tools(),
-    "files": file_tools,
-    "clock": lambda _root: clock_tools(NOON),
-    "tasks": lambda _root: task_tools(),
-}
-
-# In order within a domain: a later call may need an earlier one.
-CALLS = [
-    ("devops", "ping", {"host": "db01", "count": 2}, "db01: 2 packets sent, 2 received, 1 ms"),
-    ("devops", "ping", {"host": "backup01"}, "backup01: 1 packets sent, 0 received"),
-    ("devops", "check_http", {"url": "https://example.com/"}, 200),
-    ("devops", "traceroute", {"host": "backup01"}, ["gateway", "switch-3"]),
-    ("devops", "check_status", {"service": "redis"}, "redis is stopped"),
-    ("devops", "restart_service", {"service": "redis"}, "redis was restarted"),
-    ("devops", "check_status", {"service": "redis"}, "redis is running"),
-    ("devops", "read_logs", {"service": "redis", "lines": 1}, ["12:00:00 info restarted"]),
-    ("devops", "check_disk_usage", {"host": "db01"}, {"/": "37%", "/data": "94%"}),
-    (
-        *("support", "get_ticket", {"ticket_id": "T-1003"}),
-        {
-            "id": "T-1003",
-            "customer": "Alan",
-            "status": "closed",
-            "subject": "Slow export",
-            "text": "The export of reports takes ten minutes.",
-        },
-    ),
-    ("support", "search_kb", {"query": "gorilla"}, []),
-    (
-        *("support", "draft_reply", {"ticket_id": "T-1001", "message": "Hello"}),
-        {"draft_id": "draft_1", "ticket_id": "T-1001"},
-    ),
-    (
-        *("analytics", "sql_select", {"query": "SELECT id, name FROM customers LIMIT 1"}),
-        {"columns": ["id", "name"], "rows": [[1, "Ada"]], "truncated": False},
-    ),
-    (
-        *("analytics", "check_data_quality", {"table_name": "orders"}),
-        {
-            "table": "orders",
-            "row_count": 60,
-            "nulls": {"amount": 1},
-            "duplicate_rows": 2,
-            "outliers": {"amount": [9999.0]},
-        },
-    ),
-    (
-        *("security", "check_ip_reputation", {"ip": "203.0.113.66"}),
-        {"ip": "203.0.113.66", "verdict": "malicious", "score": 97, "reason": "password guessing"},
-    ),
-    ("security", "query_siem", {"query": "laptop7", "time_range": "15m"}, []),
-    ("security", "isolate_host", {"host": "laptop7"}, "laptop7 is isolated from the network"),
-    ("security", "isolate_host", {"host": "laptop7"}, "laptop7 was already isolated from the network"),
-    ("files", "get_file_tree", {}, ["README.md", "src/main.py"]),
-    ("files", "get_file_tree", {"folder": "src"}, ["src/main.py"]),
-    ("files", "read_file", {"path": "src/main.py"}, "print('é')\n"),
-    (
-        *("files", "get_outline", {"path": "README.md"}),
-        {"entries": [], "reason": "only Python (.py) has outlines"},
-    ),
-    ("clock", "get_current_time", {}, NOON),
-    ("tasks", "list_tasks", {}, []),
-    ("tasks", "add_task", {"content": "Read"}, "task_1"),
-    ("tasks", "add_task", {"content": "Write"}, "task_2"),
-    ("tasks", "update_task", {"task_id": "task_1", "status": "completed"}, "task_1 is completed"),
-    (
-        *("tasks", "list_tasks", {}),
-        [
-            {"id": "task_1", "status": "completed", "content": "Read"},
-            {"id": "task_2", "status": "pending", "content": "Write"},
-        ],
-    ),
-]
 BY_DOMAIN = {
     domain: [row[1:] for row in rows] for domain, rows in itertools.groupby(CALLS, key=lambda row: row[0])
 }
@@ -147,16 +68,6 @@ def test_a_tool_answers_in_a_walk(domain, root):
     results = [json.loads(m["content"]) for m in last.messages if m["role"] == "tool"]
     assert [result["data"] for result in results] == [expected for *_, expected in BY_DOMAIN[domain]]
     assert all(result["success"] for result in results)
-
-
-def test_every_tool_is_among_the_calls(root):
-    called = {(domain, name) for domain, name, *_ in CALLS} | {("analytics", "describe_table")}
-    assert {(domain, tool.name) for domain, make in DOMAINS.items() for tool in make(root)} == called
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_linter_finds_nothing(domain, root):
-    assert lint(DOMAINS[domain](root)) == []
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

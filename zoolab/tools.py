@@ -40,7 +40,6 @@ else:
 
 Risk = Literal["safe", "medium", "high"]
 Resource = Callable[[dict[str, Any]], str]
-Format = Literal["openai", "responses", "anthropic", "gemini", "ollama", "mcp"]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _LETTERS = "1 to 64 letters, digits, _ or -"
@@ -187,7 +186,7 @@ class Tool(Generic[P, R_co]):
 
         return SchemaChecker(self.parameters)
 
-    def schema(self, format: Format = "openai") -> dict[str, Any]:
+    def schema(self, format: str = "openai") -> dict[str, Any]:
         """Describe the tool as an API expects it, in a dict of the caller's own.
 
         >>> Tool("now", "The time.", {"type": "object", "properties": {}}).schema("anthropic")
@@ -529,8 +528,8 @@ class ToolRegistry:
         """Join the names for an error message."""
         return "one of " + ", ".join(self._tools) if self._tools else "no tools at all"
 
-    def schemas(self, format: Format = "openai") -> list[dict[str, Any]]:
-        """Describe all tools as an API expects: openai, responses, anthropic, gemini, ollama or mcp."""
+    def schemas(self, format: str = "openai") -> list[dict[str, Any]]:
+        """Describe all tools as an API expects them, by its name in `zoolab.apis.APIS`; or as "mcp"."""
         return [tool.schema(format) for tool in self]
 
     def execute(self, name: str, arguments: Mapping[str, Any], context: Context | None = None) -> Any:

@@ -1,8 +1,8 @@
 """Models behind the APIs of other providers: OpenAI's Responses, Anthropic's Messages, Gemini, Ollama.
 
-What differs between them is in `zoolab.apis`. Here the body is sent, over the HTTP library that the openai
-client brings, so no further package is needed. What a model wants back (encrypted reasoning, thinking with
-its signature) stands in the message and goes back with it.
+What differs between them is in `zoolab.apis`, and `model_of` makes a model for any API there. Here the body
+is sent, over the HTTP library that the openai client brings, so no further package is needed. What a model
+wants back (encrypted reasoning, thinking with its signature) stands in the message and goes back with it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from zoolab.apis import APIS
+from zoolab.apis import api as api_named
 from zoolab.apis.events import events_in, without_error
 from zoolab.apis.reading import as_dict
 from zoolab.errors import InvalidInput, ModelError
@@ -147,10 +148,31 @@ class OllamaModel(ProviderModel):
     api = APIS["ollama"]
 
 
-#: The classes, by the names of their APIs.
+#: The classes that have a name of their own, by the names of their APIs.
 PROVIDERS: dict[str, type[ProviderModel]] = {
     each.api.name: each for each in (AnthropicModel, GeminiModel, OllamaModel, ResponsesModel)
 }
+
+
+def model_of(api: str = "", model: str | None = None, **options: Any) -> ProviderModel:
+    """Return a model behind any API, by the name of the API.
+
+    Args:
+        api: A name of `zoolab.apis.APIS`.
+        model: The name of the model; by default what ZOOLAB_MODEL says.
+        options: What every model of an API takes, such as `base_url` and `stream` (see `ApiModel`).
+
+    Raises:
+        InvalidInput: There is no such API.
+
+    >>> model_of("ollama", "small")
+    <OllamaModel small>
+    """
+    kind = PROVIDERS.get(api)
+    if kind is None:
+        spoken = api_named(api)
+        kind = type(f"{type(spoken).__name__}Model", (ProviderModel,), {"api": spoken})
+    return kind(model, **options)
 
 
 def _passes(error: Exception) -> bool:

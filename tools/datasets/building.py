@@ -19,10 +19,9 @@ from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
 from zoolab.jsontext import encode, encode_line, excerpt
 from zoolab.steps.validate import check_arguments
-from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 from zoolab_connect.faulty.replies import ARGUMENTS, break_arguments
-from zoolab_study.datasets.loading import DOMAINS, DataSet, lookup, read_rows, rows_of, selection_tools
+from zoolab_study.datasets.loading import OFFERED, DataSet, lookup, read_rows, rows_of, selection_tools
 
 Row = dict[str, Any]
 Tell = Callable[[str], None]
@@ -41,7 +40,7 @@ def cases_made_again() -> list[Row]:
     'ping-1'
     """
     here = course_folder("datasets") / "selection-cases"
-    domains = {tool.name: domain for domain in DOMAINS for tool in tools_named(domain)}
+    domains = {tool: domain for domain, _, tool in (name.partition(".") for name in OFFERED)}
     domains |= {row["name"]: row["domain"] for row in read_rows(here / "tools.jsonl")}
     return make_cases(read_templates(here / "templates.toml"), domains)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from zoolab.apis import APIS
 from zoolab.errors import InvalidInput
 from zoolab.models.openai import OpenAIModel
-from zoolab.models.replay import Replay, local_model
+from zoolab.models.replay import ANY_API, Replay, local_model, registered_model
 from zoolab.plugins import MODELS
 from zoolab.records import Model
+
+#: What no `--provider` is: the local models, and Chat Completions, which need none.
+_NO_PROVIDERS = {"local", "openai", ANY_API}
 
 DEFAULT_RECORDING = "starter"
 DEFAULT_TOOLS = ("add", "multiply", "get_weather", "check_status")
@@ -36,8 +40,8 @@ def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> M
 
 
 def _provider(name: str) -> Callable[..., Model]:
-    make: Callable[..., Model] | None = MODELS.find(name)
-    if make is None or name == "local":
-        known = ", ".join(each for each in MODELS.entries() if each != "local")
+    make = registered_model(name)
+    if make is None or name in _NO_PROVIDERS:
+        known = ", ".join(sorted({*MODELS.entries(), *APIS} - _NO_PROVIDERS))
         raise InvalidInput(f"no provider is named {name!r}", expected=f"one of {known}")
     return make

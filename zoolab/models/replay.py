@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from zoolab.apis.chat import completion_of, error_body
+from zoolab.apis import APIS
+from zoolab.apis.chat import ChatCompletions, completion_of, error_body
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
 from zoolab.loop.about import about
 from zoolab.models.openai import OpenAIModel
@@ -16,6 +17,9 @@ from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import offline_client
 from zoolab.plugins import MODELS
 from zoolab.records import Model, Reply, Request, without
+
+#: What makes a model for an API that has no class of models.
+ANY_API = "any-api"
 
 
 class Replay:
@@ -138,10 +142,16 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
 
 def _maker(name: str) -> Callable[..., Model]:
     """What makes the model that is registered by this name, or else a model of this machine that has it."""
+    return registered_model(name) or partial(local_model(), name)
+
+
+def registered_model(name: str) -> Callable[..., Model] | None:
+    """Return what makes the model of this name, or a model behind the API of this name, or None."""
     make: Callable[..., Model] | None = MODELS.find(name)
-    if make is not None:
+    if make is not None or name == ChatCompletions.name or name not in APIS:
         return make
-    return partial(local_model(), name)
+    of_any = MODELS.find(ANY_API)
+    return None if of_any is None else partial(of_any, name)
 
 
 def local_model() -> Callable[..., Model]:

@@ -18,27 +18,40 @@ OWN: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType(
 
 
 def tools_named(*names: str) -> ToolRegistry:
-    """Return the tools of domains and single starter tools, in the order given; worlds are new at each call.
+    """Return the tools of domains and single tools, in the order given; worlds are new at each call.
+
+    A single tool is one of the starter, or one of a domain with a dot between. A recording names its tools
+    one by one, because a domain may get more of them.
 
     Raises:
         InvalidInput: A name is neither, or two of the tools share a name.
+
+    >>> tools_named("add", "starter.ping", "clock").names()
+    ['add', 'ping', 'get_current_time']
     """
-    registry = ToolRegistry()
+    registry, worlds = ToolRegistry(), dict[str, ToolRegistry]()
     for name in names:
-        for tool in _tools_of(name):
+        for tool in _tools_of(name, worlds):
             registry.add(tool)
     return registry
 
 
-def _tools_of(name: str) -> Iterable[Tool]:
+def _tools_of(name: str, worlds: dict[str, ToolRegistry]) -> Iterable[Tool]:
+    """The tools of a name; single tools of a domain share the world of their domain."""
     singles = {tool.name: tool for tool in TOOLS}
     if name in singles:
         return [singles[name]]
-    make: Callable[[], ToolRegistry] | None = OWN.get(name) or TOOLBOXES.find(name)
+    domain, dot, single = name.partition(".")
+    make: Callable[[], ToolRegistry] | None = OWN.get(domain) or TOOLBOXES.find(domain)
     if make is None:
         known = f"{', '.join([*OWN, *TOOLBOXES.entries()])}, or some of {', '.join(singles)}"
         raise InvalidInput(f"no tools are named {name!r}", expected=known)
-    return make()
+    if domain not in worlds:
+        worlds[domain] = make()
+    tools = worlds[domain]
+    if dot and single not in tools:
+        raise InvalidInput(f"{domain} has no tool {single!r}", expected=tools.names_as_text())
+    return [tools[single]] if dot else tools
 
 
 def tools_defined(definitions: Iterable[Any]) -> ToolRegistry:

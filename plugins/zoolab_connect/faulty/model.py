@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 from zoolab.errors import Fault, marked
 from zoolab.jsontext import encode
@@ -15,8 +16,8 @@ from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request
 from zoolab.tools import ToolRegistry
 from zoolab_connect.faulty.kinds import FAULTS, SECRET, check_table, make_plan
-from zoolab_connect.faulty.replies import CALLS, REPLIES, Asked, break_reply, repeat_call
-from zoolab_connect.faulty.tools import AFTER, BEFORE, FaultyTool, Pace, defined_faults, original_of
+from zoolab_connect.faulty.replies import CALLS, REPLIES, SAME_CALL, Asked, break_reply, repeat_call
+from zoolab_connect.faulty.tools import AFTER, BEFORE, DEFINED, FaultyTool, Pace, defined_faults, original_of
 
 #: What the endpoint says with a status.
 SAYS = {
@@ -24,15 +25,6 @@ SAYS = {
     429: "Too many requests: this endpoint is busy",
     500: "The server had an error",
 }
-#: The faults that a function here or beside breaks.
-_BROKEN = frozenset({*REPLIES, *CALLS, *BEFORE, *AFTER, *(f"http_{status}" for status in SAYS)}) | {
-    "timeout",
-    "dropped_stream",
-    "same_call",
-    "poisoned_description",
-    "recursive_schema",
-}
-_REQUEST = tuple(name for name, kind in FAULTS.items() if kind.stage == "request")
 
 
 class Faulty(AbstractContextManager["Faulty"]):
@@ -80,7 +72,7 @@ class Faulty(AbstractContextManager["Faulty"]):
     ) -> None:
         self.inner = model
         self.plan = make_plan(faults, seed, times)
-        check_table((name for name in self.plan.rates if name in FAULTS), _BROKEN)
+        check_table((name for name in self.plan.rates if name in FAULTS), BROKEN)
         self._pace = Pace(slow_seconds, hang_seconds)
         said = about(model)
         self.model, self.settings, self.calls = said.name, said.settings, said.calls
@@ -95,7 +87,7 @@ class Faulty(AbstractContextManager["Faulty"]):
         self._reach(asked)
         # The reply that is repeated is the one before this: it does not count.
         may_repeat = self.plan.allows(len(asked.turns) - 1)
-        repeats = may_repeat and bool(self.plan.ranked(["same_call"], asked.key))
+        repeats = may_repeat and bool(self.plan.ranked([SAME_CALL], asked.key))
         again = repeat_call(asked) if repeats else None
         reply = again or break_reply(self.inner(request), asked, self.plan)
         marks = () if asked.turns else defined_faults(_told(request))
@@ -117,34 +109,46 @@ class Faulty(AbstractContextManager["Faulty"]):
 
     def _reach(self, asked: Asked) -> None:
         """Get through to the model, or raise the error that a client meets at such an endpoint."""
-        wanted = self.plan.ranked(_REQUEST, asked.key) if self.plan.allows(len(asked.turns)) else []
+        wanted = self.plan.ranked(REQUESTS, asked.key) if self.plan.allows(len(asked.turns)) else []
         if not wanted:
             return
         name = wanted[0]
         # A stream that drops is that of a reply, so the model is asked.
         reply = self.inner(asked.request) if name == "dropped_stream" else None
         url = str(getattr(about(self.inner).client, "base_url", "http://faulty.invalid/v1/"))
-        error = explain(_client_error(name, url), url)
+        error = explain(REQUESTS[name](url), url)
         error.dropped = reply
         raise marked(error, Fault(name, "the request", step="request", after=error.what))
 
 
-def _client_error(fault: str, url: str) -> Exception:
-    """What the openai client raises at an endpoint with this fault."""
+def _dropped(_url: str) -> Exception:
+    said = "peer closed connection without sending complete message body"
+    error: Exception = http_library().RemoteProtocolError(said)
+    return error
+
+
+def _timed_out(url: str) -> Exception:
+    import openai
+
+    return openai.APITimeoutError(http_library().Request("POST", url))
+
+
+def _refused(status: int, url: str) -> Exception:
     import openai
 
     http = http_library()
-    if fault == "dropped_stream":
-        dropped: Exception = http.RemoteProtocolError(
-            "peer closed connection without sending complete message body"
-        )
-        return dropped
-    request = http.Request("POST", url)
-    if fault == "timeout":
-        return openai.APITimeoutError(request)
-    status = int(fault.removeprefix("http_"))
-    response = http.Response(status, request=request)
+    response = http.Response(status, request=http.Request("POST", url))
     return openai.APIStatusError("", response=response, body={"message": SAYS[status], "code": status})
+
+
+#: What makes the error that the openai client raises at an endpoint with a fault, from its address.
+REQUESTS: Mapping[str, Callable[[str], Exception]] = {
+    "timeout": _timed_out,
+    "dropped_stream": _dropped,
+    **{f"http_{status}": partial(_refused, status) for status in SAYS},
+}
+#: Every fault that a function breaks.
+BROKEN = frozenset({*DEFINED, *REQUESTS, SAME_CALL, *REPLIES, *CALLS, *BEFORE, *AFTER})
 
 
 def _told(request: Request) -> dict[str, str]:

@@ -76,6 +76,10 @@ def break_reply(reply: Reply, asked: Asked, plan: Plan) -> Reply:
     return _changed(reply, {**reply.message, "tool_calls": broken}, faults)
 
 
+#: The fault of a whole reply in whose place the last call stands once more.
+SAME_CALL = "same_call"
+
+
 def repeat_call(asked: Asked) -> Reply | None:
     """The last call once more, whatever came of it; None if there was none."""
     last = next((message for message in reversed(asked.turns) if calls_in(message)), None)
@@ -83,7 +87,7 @@ def repeat_call(asked: Asked) -> Reply | None:
         return None
     calls = [{**call, "id": f"call_{asked.key[:8]}_{slot}"} for slot, call in enumerate(calls_in(last))]
     message = {"role": "assistant", "content": last.get("content"), "tool_calls": calls}
-    return Reply(message, "tool_calls", faults=(Fault("same_call", "the reply", "", _said(last)),))
+    return Reply(message, "tool_calls", faults=(Fault(SAME_CALL, "the reply", "", _said(last)),))
 
 
 def break_calls(

@@ -45,7 +45,9 @@ def course_files() -> Iterator[tuple[Path, str]]:
     yield course_folder("labs") / "README.md", "labs/README.md"
     for lab in lab_names():
         for name in ("README.md", f"{lab}.ipynb"):
-            yield course_folder("labs") / lab / name, f"labs/{lab}/{name}"
+            path = course_folder("labs") / lab / name
+            if path.exists():
+                yield path, f"labs/{lab}/{name}"
     for path in sorted(course_folder("datasets").rglob("*.*")):
         if path.suffix in (".md", ".jsonl", ".gz", ".toml"):
             yield path, f"datasets/{path.relative_to(course_folder('datasets')).as_posix()}"
