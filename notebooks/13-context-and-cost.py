@@ -272,7 +272,7 @@ short.inspect()
 # Two rules keep a shortened list valid:
 #
 # - A call and its results stay together, or go together.
-# - Shorten seldom, and then a lot. Every change of an old message breaks the cache behind it.
+# - Shorten rarely, but cut a lot each time. Every change of an old message breaks the cache behind it.
 #
 # zoolab checks the first rule. A function that drops only results is refused:
 
