@@ -21,7 +21,9 @@ from zoolab_study import datasets
 FOLDER = Path(__file__).parents[1] / "notebooks"
 HINT = re.compile(r"^<details><summary>Hint</summary>(.*?)^</details>", re.M | re.S)
 #: Words without a meaning of their own.
-SMALL = words_of("about all and but can for has have its that the they what with")
+SMALL = words_of(
+    "a about all and but can for has have its that the they what with who no in is on of or use it not be"
+)
 SOLUTION = re.compile(r"^<details><summary>Solution</summary>.*?^```python\n(.*?)^```", re.M | re.S)
 
 

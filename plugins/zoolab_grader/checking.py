@@ -198,7 +198,8 @@ def _states(saved: list[str]) -> Iterator[str]:
         told.append(f"Code cell {number} (`{_first_line(cell)}`) {what}.")
     yield from told[:_MOST_STATES]
     if len(told) > _MOST_STATES:
-        yield f"{len(told) - _MOST_STATES} more code cells were not run as they are saved, or ended with an error."
+        more = len(told) - _MOST_STATES
+        yield f"{more} more code cells were not run as they are saved, or ended with an error."
 
 
 def _first_line(cell: str) -> str:
