@@ -378,8 +378,7 @@ else:
 # ## What to keep
 #
 # - MCP carries the same three things as before: name, description, schema. The model does not see a difference.
-# - Since the revision 2026-07-28 there is no handshake: each request says which revision it speaks.
-# - A token is for one server, has only the scopes that are needed, and goes with each request.
+# - Since the revision 2026-07-28 there is no handshake: each request says which revision it speaks, and carries its own token.
 # - Descriptions and results of a server are foreign text.
 # - Pins stop a description that changes. They do not stop one that was bad from the first day.
 # - Give a server's tools a prefix, a risk, and only the rights that they need.
