@@ -16,7 +16,7 @@
 # anything. A **tool** is a function of yours that a model may ask for. The model writes down the name of the tool and the arguments. Your program runs the function
 # and tells the model the result. This exchange is **tool calling**.
 #
-# Not every model can do it. Examine a model before you build on it. Do it like a doctor: ask a few questions, and look at one thing each time.
+# Not every model can do it. Examine a model before you build on it. Examine it like a doctor: ask a few questions, and let each question test one thing.
 #
 # Afterwards you can
 #
@@ -176,7 +176,7 @@ guess.reveal(sum(result.ok for result in results), because="The table names them
 # %% [markdown]
 # ## Read the replies
 #
-# A verdict is a judgement about two facts: what was sent, and what came back. Look at both for the probes that failed.
+# Judge from two facts: what you sent and what came back. Look at both for the probes that failed.
 
 # %%
 for result in results:
@@ -370,7 +370,7 @@ print("right  " if judge_spelling(None, []) is not None else "not yet", "| no ca
 # - A model without tools can only promise, and its promises look like results.
 # - A tool call is text of a certain form. Your program does the rest.
 # - Examine a model before you trust it: does it call, do the arguments fit, and does it use the result?
-# - Not calling a tool is an ability, too.
+# - Knowing when not to call a tool is a skill, too.
 # - A template can drop your tools without an error. Compare the number of tokens.
 #
 # To examine a model of your own, set `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `ZOOLAB_MODEL`. Then set `LIVE = "endpoint"` above, or run `zoolab doctor --live`

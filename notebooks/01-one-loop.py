@@ -324,8 +324,8 @@ inspect(walk(TASK, tools_named("security"), Scripted(analyst)))
 #    *Re-run live*. That asks the script again, and costs nothing. A **fork** is a copy of the trace that goes on from your edit. The original stays as it is.
 # 4. **Compare.** The two traces now stand side by side. Find the first step that differs. Is `laptop7` cut off in the fork?
 #
-# *Replay* repeats the recorded replies and results. It works only if the recording contains every request of the fork. After your edit the next request is new, so
-# *Replay* would stop there and say so. `?` names all keys.
+# *Replay* can only repeat the recorded replies and results. Your edit makes a new request, so *Replay* would stop there and say so.
+# `?` names all keys.
 #
 # The same three things in code: allow, edit, fork.
 

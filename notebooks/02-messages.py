@@ -86,8 +86,8 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Several calls in one reply are called **parallel calls**. They are independent of each other, so your program may run them in any order, or at the same time
-# ([08](08-execution.ipynb)).
+# Several calls in one reply are called **parallel calls**. None of them can use the result of another one. Whether they may run at the same time
+# depends on what they change ([08](08-execution.ipynb)).
 #
 # Now the last message. Both results are in the list. Does Qwen use them?
 
@@ -268,7 +268,7 @@ Picture(ax.figure, f"Bars of the tokens that Qwen reads, by part. {'; '.join(sai
 sizes.round().astype(int)
 
 # %% [markdown]
-# With the template, the estimate comes close to `usage`. Request 2 contains all of request 1 again. So a long conversation is paid for many times. Notebook
+# With the template, the estimate comes close to `usage`. Request 2 contains all of request 1 again. You pay for the same text again with every request. Notebook
 # [13](13-context-and-cost.ipynb) draws this curve, with a cache and without one.
 #
 # ## Measure by subtraction

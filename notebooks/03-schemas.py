@@ -293,7 +293,9 @@ guess.reveal(
 )
 
 # %% [markdown]
-# So check what came back. Which providers enforce `tool_choice`, and which cannot even say it, is a topic of [10](10-providers.ipynb).
+# So check what came back. Some models refuse instead: they answer 400 if a request forces a call. Claude does so while it thinks
+# ([extended thinking](https://platform.claude.com/docs/en/build-with-claude/extended-thinking)). That is a limit of the API. It says
+# nothing about whether the model can choose this tool. Which providers enforce `tool_choice`, and which cannot even say it, is a topic of [10](10-providers.ipynb).
 #
 # There is a second trap. If every request of a loop forces a call, the loop never ends, because the model is never allowed to answer. `walk` forces only the first
 # turn. A script shows it:
@@ -401,7 +403,7 @@ guess.reveal(
 # The numbers in brackets are the 95 % **interval**: with so few tasks, the difference over *all* such tasks may lie anywhere in it. Notebook 04 counts *answers* in the
 # same conversations. Fewer calls are no success if the answer is wrong, so look at both.
 #
-# ## An experiment without an effect
+# ## An experiment that decides nothing
 #
 # The same conversations, another question. Does the system prompt also help Qwen to write arguments that fit the schema? We look at the first call of each
 # conversation, because later calls depend on the earlier ones.

@@ -295,9 +295,9 @@ for task, trace in list(held["with"].items())[:6]:
     print(f"{task}\n    {(trace.answer or 'no answer')[:110]!r}")
 
 # %% [markdown]
-# ## An experiment without an effect
+# ## An experiment that decides nothing
 #
-# Does a description matter? Here are requests about machines, for Needle with eight layers: for each tool one paraphrase and one near miss. Each is asked twice:
+# Does a description matter? Needle (8 of its 20 layers) gets two requests for each tool: a paraphrase and a near miss. Each is asked twice:
 # with the descriptions as they were written, and with "Does things." in their place. Names and parameters stay. `experiment` asks every request with every
 # **variant** (a function that changes what is asked), and keeps a table. Their number is fixed before the first one is asked.
 
@@ -353,8 +353,8 @@ done.plot("selection")
 # %% [markdown]
 # ## How many requests?
 #
-# Decide this before the experiment. Suppose that one description is better. In one request of three, only the better one leads to the right tool. In one
-# request of nine, only the other one does. How many requests are needed until the interval does not contain 0? Four times as many requests halve the interval.
+# Decide this before the experiment. Suppose that only the better description works in 1 request of 3, and only the worse one in 1
+# of 9. How many requests are needed until the interval does not contain 0? Four times as many requests halve the interval.
 
 # %% tags=["slide"]
 for number in (9, 18, 36, 72, 144):
@@ -419,7 +419,8 @@ for row in machine[machine["difficulty"] == "plain"].itertuples():
 
 # %% [markdown]
 # Write better descriptions into `MINE`. What would people *say* if they want this tool? The cell below measures with *other* requests, which you have not seen.
-# They use other words, or they are close to another tool. If you write descriptions for the same requests with which you measure, the result proves nothing.
+# They use other words, or they are close to another tool. If you write descriptions for the same requests with which you measure, the result proves nothing. So
+# do not print them. Each try tells you a little about them, so the cell counts your tries: report that number with your result.
 
 # %%
 MINE = {
@@ -466,7 +467,10 @@ def measure(descriptions):
     )
 
 
+# %%
+tries = globals().get("tries", 0) + 1
 mine = measure(MINE)
+print("try", tries, "with these requests")
 print(mine.summary.groupby("variant", sort=False)["selection"].agg(["sum", "size"]))
 found = mine.compare("before", "after", metric="selection")[0]
 print(found)
@@ -479,7 +483,8 @@ print(
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Use verbs and complaints: *hangs, slow, lost, full, space, why, copies, browser, version, live*. A word that stands in two descriptions helps neither of them.
+# Imagine a colleague on the phone who has never heard of your tools. Note the verbs and the complaints that you would hear: for each tool a word for the
+# trouble, a word for the wish, and a second name of the thing. A word that stands in two descriptions is no use for either.
 #
 # </details>
 #
@@ -500,7 +505,7 @@ print(
 # }
 # ```
 #
-# The author of these descriptions had seen the requests. So the result shows what is possible. It does not show how good the next description will be.
+# The author of these descriptions had seen the requests: this is what an experiment may not do. So the result shows what is possible. It does not show how good the next description will be.
 #
 # </details>
 

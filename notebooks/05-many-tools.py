@@ -73,7 +73,7 @@ need.groupby("difficulty").head(1)[["prompt", "tool", "difficulty"]]
 #
 # ## Do more tools make the choice harder?
 #
-# Tokens are one cost. Wrong choices would be another one. Qwen2.5-Coder-1.5B-Instruct got each request twice: once with three tools, and once with eight tools that
+# Tokens are one cost. Wrong choices may be a second cost. Qwen2.5-Coder-1.5B-Instruct got each request twice: once with three tools, and once with eight tools that
 # include the same three. Both times the right tool was offered. All replies were recorded.
 
 # %%
@@ -339,7 +339,7 @@ else:
 # SMALLEST = next(k for k in range(1, 41) if (rank["Embeddings"] <= k).mean() >= 0.9)
 # ```
 #
-# Ninety per cent means that one request in ten cannot be answered rightly by any model. Whether that is enough depends on what happens then.
+# Ninety per cent means: for one request in ten the right tool is not sent, so no model can call it. Whether that is enough depends on what happens then.
 #
 # </details>
 

@@ -242,7 +242,7 @@ for step in bad.steps:
 # Each call got exactly one result, in the order of the calls. The model reads an error as data, and may try something else. The long result was cut, and a notice
 # says so.
 #
-# ### Given up is not stopped
+# ### A tool that timed out may still be running
 #
 # The tool `hangs` did not return before its timeout, so zoolab stopped waiting for it. It writes to a list. Look at this list a second later.
 
@@ -391,7 +391,7 @@ for line in FILES["audit"].read_text().splitlines():
 
 # %% [markdown]
 # In the log, `person` decided once, and `rule` decided after that. Now read the rule. It does not name cron, because this tool does not say what it touches. So the
-# yes holds for every service. The number behind `#` stands for the definition of the tool. If the definition changes, the rule no longer fits, and a person is
+# yes holds for every service. The characters after `#` are a fingerprint of the tool's definition. If the definition changes, the rule no longer fits, and a person is
 # asked again:
 
 # %%
@@ -648,7 +648,7 @@ for services, wanted in CASES:
 # - Every call gets one result, in the order of the calls. A failed tool is data for the model.
 # - Parallel calls do not see each other's results. But they can depend on each other's effects.
 # - If nobody answers, the answer is no. A remembered yes also holds for the next call.
-# - Given up is not stopped.
+# - A tool that timed out may still be running.
 # - What the model must not choose does not belong in the schema.
 #
 # Next: [09 · Traces](09-traces.ipynb). Lab: [l1 · The loop](../labs/l1/l1.ipynb).

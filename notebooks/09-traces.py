@@ -28,8 +28,8 @@
 # %% [markdown]
 # ## Who answers?
 #
-# Qwen2.5-Coder-1.5B-Instruct answers, from recordings. If another model answers, the text says so. `LIVE` changes who answers in your forks. The run of last night stays
-# what it was.
+# Qwen2.5-Coder-1.5B-Instruct answers, from recordings. If another model answers, the text says so. `LIVE` changes who answers in your forks. The recorded run
+# does not change.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key

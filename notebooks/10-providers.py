@@ -18,8 +18,8 @@
 # | name in zoolab | API | who uses it |
 # | --- | --- | --- |
 # | `openai` | Chat Completions | OpenAI, and most servers that copy its API |
-# | `responses` | Responses | OpenAI, for its newer models |
-# | `anthropic` | Messages | Anthropic (Claude) |
+# | `responses` | Responses | OpenAI, for its newer models; Ollama and others serve it, too |
+# | `anthropic` | Messages | Anthropic (Claude); Ollama, llama.cpp and others serve it, too |
 # | `gemini` | generateContent | Google (Gemini) |
 # | `ollama` | chat | Ollama, which runs models on your machine |
 #
@@ -102,12 +102,14 @@ as_text = [name for name, wire in bodies.items() if '\\"a\\"' in json.dumps(conv
 guess.reveal(
     len(as_text),
     because=f"Only {' and '.join(as_text)} send the text that the model wrote. The others send an object, "
-    "so broken JSON has no place there: the provider has already parsed it, or has thrown it away.",
+    "so broken JSON has no place in a whole reply: the provider has already parsed it, or has thrown it away.",
 )
 
 # %% [markdown] tags=["slide"]
-# This is why you can study broken JSON only with some providers. If the model writes `{"a": 7,`, Chat Completions gives you that text. The
-# other formats cannot carry it.
+# This is why you can study broken JSON only with some providers. If the model writes `{"a": 7,`, Chat Completions and Responses give you that
+# text. A whole reply of the other three cannot carry it. A *streamed* reply of Anthropic can: there the arguments come in pieces of text, and with
+# `eager_input_streaming` nobody checks them, so they may be broken or cut off
+# ([fine-grained tool streaming](https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)).
 #
 # ## Where is the result?
 #
@@ -166,11 +168,15 @@ guess.reveal(
     because="Its API has no field tool_choice. The request goes out, and the model may answer without a call.",
 )
 
+# %% [markdown]
+# A format that can say it is not enough. The *model* may refuse it: Claude with extended thinking answers 400 to a forced choice, because it
+# would have to call before it may think. If a forced choice is refused, leave it out, and say in the prompt which tool you want.
+
 # %% [markdown] tags=["slide"]
 # ## What you must send back
 #
 # A model that reasons writes down thoughts before it calls. Some providers send these thoughts to you in a sealed form, and they expect
-# them back with the result. The seal is called a **signature**, or the thoughts are **encrypted**. You cannot read it and you must not change it.
+# them back with the result. Google and Anthropic **sign** the thoughts; OpenAI **encrypts** them. You cannot read it and you must not change it.
 #
 # The next replies were written by hand after the providers' documentation, because showing real ones would need three keys.
 # The texts in `signature` and `encrypted_content` are placeholders.
@@ -389,7 +395,7 @@ for name, message in messages.items():
 # ## What to keep
 #
 # - Five APIs carry the same conversation. They differ in names, in places, and in what they can say at all.
-# - Only Chat Completions and Responses show you the text that the model wrote as arguments.
+# - Chat Completions and Responses show you the text that the model wrote as arguments. Anthropic shows it only in a stream.
 # - A reply goes back as it came. A program that rebuilds it loses signatures, and the provider may reject the next request.
 # - A translation that loses something must say so. Read the warnings.
 #

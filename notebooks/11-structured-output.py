@@ -13,7 +13,7 @@
 # program that runs the model can *force* the text to have a certain form, while it is written. This is called **strict mode** or
 # **constrained decoding**.
 #
-# It sounds like the end of all trouble. It is not, and this notebook shows with recorded replies where it helps and where it does harm.
+# It sounds as if it solved everything. It does not, and this notebook shows with recorded replies where it helps and where it does harm.
 #
 # Afterwards you can
 #
@@ -158,8 +158,8 @@ guess.reveal(
 # | API | how to ask for it | the promise |
 # | --- | --- | --- |
 # | OpenAI, Chat Completions and Responses | `strict: true` in the tool; `response_format` or `text.format` for the answer | [the arguments fit the schema](https://platform.openai.com/docs/guides/function-calling#strict-mode) |
-# | Anthropic | `strict: true` in the tool | [the arguments fit the schema](https://docs.claude.com/en/docs/build-with-claude/structured-outputs) |
-# | Gemini | the mode `VALIDATED` or `ANY` in `functionCallingConfig` | [calls fit the declarations](https://ai.google.dev/gemini-api/docs/function-calling#function_calling_modes) |
+# | Anthropic | `strict: true` in the tool; `output_config.format` with a schema for the answer | [the arguments, or the answer, fit the schema](https://platform.claude.com/docs/en/build-with-claude/structured-outputs) |
+# | Gemini | the mode `VALIDATED` or `ANY` in `functionCallingConfig`; `responseSchema` or `responseJsonSchema` for the answer | [calls fit the declarations](https://ai.google.dev/gemini-api/docs/function-calling#function_calling_modes), and [the answer fits the schema](https://ai.google.dev/gemini-api/docs/structured-output) |
 # | Ollama | `format` with a schema, for the answer | [the answer fits the schema](https://docs.ollama.com/capabilities/structured-outputs); arguments of tools are not enforced |
 # | llama.cpp's server | `response_format` with a schema, or a grammar | [the text fits](https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md) |
 #

@@ -70,22 +70,26 @@ START = [sys.executable, str(server)]
 # ## Talk to it by hand
 #
 # Client and server exchange JSON, one object in each line. With **stdio** the client starts the server and writes to its standard input. Three requests are
-# enough: say who you are, ask for the tools, call one.
+# enough: ask what the server speaks, ask for the tools, call one.
+#
+# There is no greeting. Until the revision 2025-11-25, a client began with a **handshake** (`initialize`), and the server remembered it. The revision 2026-07-28
+# removed the handshake and the sessions ([changes](https://modelcontextprotocol.io/specification/2026-07-28/changelog)): now *each* request says in the field
+# `_meta` which revision it speaks and what the client can do. So any request can go to any copy of the server. You will still meet older servers and
+# clients; a program that connects to both asks `server/discover` first and falls back to the handshake.
 
 # %%
 import json
 import subprocess
 
 ME = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "by hand", "version": "1"},
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "by hand", "version": "1"},
 }
-STOCK = {"name": "stock", "arguments": {"article": "mug"}}
+STOCK = {"name": "stock", "arguments": {"article": "mug"}, "_meta": ME}
 REQUESTS = [
-    {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": ME},
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": ME}},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": ME}},
     {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": STOCK},
 ]
 
@@ -101,13 +105,13 @@ def talk(requests):
         for request in requests:
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
-            if "id" in request:  # a notification has no id and gets no answer
-                answers.append(json.loads(process.stdout.readline()))
+            answers.append(json.loads(process.stdout.readline()))
         process.stdin.close()
     return answers
 
 
-hello, listed, called = talk(REQUESTS)
+discovered, listed, called = talk(REQUESTS)
+print("the server speaks:", discovered["result"]["supportedVersions"])
 print(json.dumps(listed["result"]["tools"][0], indent=1)[:600])
 
 # %%
@@ -124,6 +128,26 @@ print("answer to the call:", json.dumps(called["result"], indent=1)[:400])
 guess.reveal(
     "the parameters, as JSON Schema",
     because="MCP describes a tool with the same three things: a name, a description and a schema.",
+)
+
+# %% [markdown]
+# Now one more request, to the same running server and without `_meta`. The server has just answered three requests of this client. Does it remember who asks?
+
+# %%
+guess = predict(
+    "What comes back for a request without _meta?",
+    ["the list of tools", "an error"],
+)
+guess
+
+# %%
+*_, alone = talk([*REQUESTS, {"jsonrpc": "2.0", "id": 4, "method": "tools/list"}])
+print(json.dumps(alone, indent=1)[:400])
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    "an error" if "error" in alone else "the list of tools",
+    because="The protocol is stateless. A request that does not say which revision it speaks cannot be answered.",
 )
 
 # %% [markdown]
@@ -258,6 +282,16 @@ guess.reveal(
 #
 # A server can also run somewhere else and speak HTTP. Then you pass its address: `MCPTools("https://tools.example.org/mcp", "shop", headers=...)`.
 # Everything else stays the same: risk, marks and pins.
+#
+# ## Who may call?
+#
+# A server with private data must know for whom it works. With stdio, the server is your own process, so it takes its keys from the environment. Over HTTP,
+# MCP uses **OAuth 2.1** ([authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)). A server that wants a token answers
+# 401 and names the **authorization server** where you get one. You log in there, in a browser, and never in the chat. The client then sends the token in the
+# header `Authorization` of *every* request, because there is no session that could remember it. Two rules prevent the worst mistakes. A token is made for one
+# server, and a server refuses a token that was made for another one. And a server never passes your token on to a third service: otherwise one bad server could act in
+# your name everywhere. Give a token only the **scopes** (rights) that the tools need. A token says who calls. It does not say that the *model's* call is
+# what you want, so the policy of your client still decides.
 
 # %% [markdown]
 # ## Your turn
@@ -266,10 +300,10 @@ guess.reveal(
 
 # %%
 server.write_text(harmless, encoding="utf-8")
-CALL = {"jsonrpc": "2.0", "id": 3, "method": "tools/list"}
+CALL = {"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {"_meta": ME}}
 
 # %%
-answer = talk([*REQUESTS[:2], CALL])[-1]
+[answer] = talk([CALL])
 said = answer.get("result", {}).get("content", [{}])[0].get("text")
 print("right" if said == "39.0" else f"not yet: the server answered {json.dumps(answer)[:120]}")
 
@@ -287,7 +321,7 @@ print("right" if said == "39.0" else f"not yet: the server answered {json.dumps(
 #     "jsonrpc": "2.0",
 #     "id": 3,
 #     "method": "tools/call",
-#     "params": {"name": "price", "arguments": {"article": "lamp"}},
+#     "params": {"name": "price", "arguments": {"article": "lamp"}, "_meta": ME},
 # }
 # ```
 #
@@ -344,6 +378,7 @@ else:
 # ## What to keep
 #
 # - MCP carries the same three things as before: name, description, schema. The model does not see a difference.
+# - Since the revision 2026-07-28 there is no handshake: each request says which revision it speaks, and carries its own token.
 # - Descriptions and results of a server are foreign text.
 # - Pins stop a description that changes. They do not stop one that was bad from the first day.
 # - Give a server's tools a prefix, a risk, and only the rights that they need.

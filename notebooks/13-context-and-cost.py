@@ -91,12 +91,18 @@ guess.reveal(
 #
 # Prices are given for a million tokens. The prices here are invented, but their proportions are typical. Output costs more than input. Input that the server
 # finds in its **cache** costs a tenth. A cache works only for the beginning of a request that has not changed since the last one. This beginning is called the
-# **prefix**.
+# **prefix**. Two more things belong to the bill:
+#
+# - *Writing* the cache may cost more than plain input: 1.25 times as much at [OpenAI](https://developers.openai.com/api/docs/guides/prompt-caching) (since
+#   GPT-5.6; before, nothing) and at [Anthropic](https://platform.claude.com/docs/en/models/opus-5/overview) (for five minutes; for an hour it is twice as much).
+#   So a prefix that is never read again costs more with a cache than without one.
+# - A short request is not cached at all. OpenAI caches nothing under 1,024 tokens. At Anthropic the least number depends on the model.
 
 # %%
 from zoolab import Price
 
-PRICE = Price(input=2.0, output=8.0, cached=0.2)
+PRICE = Price(input=2.0, output=8.0, cached=0.2, cache_write=2.5)
+LEAST = 1024  # tokens: a shorter request is not cached
 
 
 def cost(number_of_turns, first=800, growth=100, reply=30, cache=False):
@@ -105,10 +111,10 @@ def cost(number_of_turns, first=800, growth=100, reply=30, cache=False):
     for turn in range(number_of_turns):
         sent = first + turn * growth
         usage = {"prompt_tokens": sent, "completion_tokens": reply}
-        if cache:
-            usage["prompt_tokens_details"] = {"cached_tokens": before}
+        if cache and sent >= LEAST:
+            usage["prompt_tokens_details"] = {"cached_tokens": before, "cache_write_tokens": sent - before}
+            before = sent
         total += PRICE.of(usage)
-        before = sent
     return 1000 * total
 
 
@@ -134,13 +140,14 @@ guess.reveal(
 
 # %% [markdown]
 # The same for the recorded conversation, with the server's own counts. Without a cache you pay the full price for each request. With a cache you pay a tenth
-# for the part that was sent before.
+# for the part that was sent before, and 1.25 times the price for the part that is new and gets written. (We pretend that this server caches short requests, too.)
 
 # %%
 paid = []
 before = 0
 for turn, reported in table["reported"].items():
-    usage = {**replies[turn].usage, "prompt_tokens_details": {"cached_tokens": before}}
+    details = {"cached_tokens": before, "cache_write_tokens": reported - before}
+    usage = {**replies[turn].usage, "prompt_tokens_details": details}
     paid.append(
         {
             "turn": turn,
@@ -272,7 +279,7 @@ short.inspect()
 # Two rules keep a shortened list valid:
 #
 # - A call and its results stay together, or go together.
-# - Shorten seldom, and then a lot. Every change of an old message breaks the cache behind it.
+# - Shorten rarely, but cut a lot each time. Every change of an old message breaks the cache behind it.
 #
 # zoolab checks the first rule. A function that drops only results is refused:
 

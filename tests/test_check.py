@@ -158,26 +158,29 @@ def test_a_helper_that_was_broken_after_a_good_run_costs_what_it_will_cost(
     checked = ran(shell, *good, "def helper(:")
     assert checked.grade.points == 0
     assert "l1.ipynb as saved at" in checked.source
-    assert "NOT SAVED: `helper`, as run in [1], is not in l1.ipynb" in str(checked)
+    assert str(checked).startswith("Not saved yet: `helper`, as run in [1], is not in l1.ipynb.")
     if getattr(shell.history_manager, "exceptions", None):
-        assert "Of the saved cells with code, number 1: an error when it was run last." in checked.states
+        assert "Code cell 1 (`def helper(:`) ended with an error." in checked.states
 
 
 def test_a_solution_that_was_saved_but_not_run_has_its_points(shell: Any, saved: Callable[..., None]):
     saved("import json", SOLUTION, "from zoolab import check\ncheck('l1')")
     checked = ran(shell, "import json", FIRST_ONLY)
     assert checked.failed == ()
-    assert checked.states[-1] == (
-        "Of the saved cells with code, number 2: not run as it is saved: it is new, or was edited since."
-    )
+    assert checked.states[-1].startswith("Code cell 2 (`")
+    assert checked.states[-1].endswith("was edited after it was run.")
 
 
 def test_what_was_run_but_not_saved_has_no_points_and_is_said(shell: Any, saved: Callable[..., None]):
     saved(FIRST_ONLY)
     checked = ran(shell, FIRST_ONLY, SOLUTION)
     assert "several_calls" in failed(checked)
-    assert "`run_loop`" in checked.states[0]
-    assert "as run in [2], is not in l1.ipynb. Save the notebook" in checked.states[0]
+    assert "`run_loop`" in checked.unsaved[0]
+    assert "as run in [2], is not in l1.ipynb. Save (Ctrl+S)" in checked.unsaved[0]
+    first, second, *_ = str(checked).splitlines()
+    assert first == checked.unsaved[0]
+    assert second.startswith("l1: ")
+    assert checked._repr_html_().index("Not saved yet") < checked._repr_html_().index("points")
     saved(SOLUTION)
     checked = ran(shell)
     assert (checked.failed, checked.states) == ((), ())
@@ -192,11 +195,11 @@ def test_a_variable_that_is_graded_counts_as_it_is_saved(shell: Any, saved: Call
     for cell in tools:
         shell.run_cell(cell, store_history=True)
     shell.run_cell("from zoolab import check\nchecked = check('l3')", store_history=True)
-    states = shell.user_ns["checked"].states
-    assert states[0].startswith("NOT SAVED: `search_logs`, as run in [1], is not in l1.ipynb.")
+    unsaved = shell.user_ns["checked"].unsaved
+    assert unsaved[0].startswith("Not saved yet: `search_logs`, as run in [1], is not in l1.ipynb.")
     shell.run_cell("scratch = 1\ntools = 2", store_history=True)  # which no saved cell has
     shell.run_cell("checked = check('l3')", store_history=True)
-    assert len(shell.user_ns["checked"].states) == len(states)
+    assert shell.user_ns["checked"].unsaved == unsaved
 
 
 def test_a_helper_that_was_dropped_from_a_newer_version_is_not_missing(
@@ -205,14 +208,14 @@ def test_a_helper_that_was_dropped_from_a_newer_version_is_not_missing(
     saved(SOLUTION)
     old = "def helper(): pass\n\n" + SOLUTION
     assert ran(shell, old, SOLUTION).states == ()
-    assert "`run_loop`, as run in [4]" in ran(shell, old).states[0]
+    assert "`run_loop`, as run in [4]" in ran(shell, old).unsaved[0]
 
 
 def test_a_solution_whose_cell_was_deleted_has_no_points(shell: Any, saved: Callable[..., None]):
     saved("import json")
     checked = ran(shell, "import json", SOLUTION)
     assert checked.grade.points == 0
-    assert "NOT SAVED: `run_loop`, as run in [2]" in checked.states[0]
+    assert "Not saved yet: `run_loop`, as run in [2]" in checked.unsaved[0]
 
 
 def test_in_a_terminal_there_is_text_and_no_widget(shell: Any, capsys: pytest.CaptureFixture[str]):
@@ -364,6 +367,6 @@ def test_in_a_kernel_the_table_and_the_inspector_are_shown():
     line, table, above, widget, *_ = (output["data"] for output in notebook.cells[1]["outputs"])
     assert line["text/plain"] == f"checked {len(PUBLIC)} of {len(PUBLIC)} cases"
     assert "✗ failed" in table["text/html"]
-    assert "fell short of" in above["text/html"]
+    assert "Here is the conversation in which this case failed" in above["text/html"]
     assert "several" not in table["text/plain"].splitlines()[0]
     assert "application/vnd.jupyter.widget-view+json" in widget

@@ -218,6 +218,21 @@ def test_the_syllabus_adds_up_and_names_every_lab():
     assert sorted(named) == sorted(listed)
 
 
+def minutes_of_lab(page: str) -> float:
+    """How long a lab takes, as its page says: the middle of a range."""
+    words = {"two": "2", "three": "3", "five": "5"}
+    text = re.sub(r"\b(two|three|five)\b", lambda found: words[found[0].lower()], page, flags=re.I)
+    [(least, most, unit)] = re.findall(r"(\d+)(?: to (\d+))? (minutes|hours)\.", text)
+    return (int(least) + int(most or least)) / 2 * (60 if unit == "hours" else 1)
+
+
+def test_the_hours_of_course_and_labs_add_up():
+    labs = sum(minutes_of_lab((path.parent / "README.md").read_text("utf-8")) for path in SOLUTIONS)
+    both = labs + sum(minutes for *_, minutes in syllabus())
+    assert re.findall(r"about (\d+) hours together", SYLLABUS.read_text("utf-8")) == [f"{both / 60:.0f}"]
+    assert f"about {both / 60:.0f} hours with the labs" in (ROOT / "README.md").read_text("utf-8")
+
+
 def test_the_syllabus_alone_says_when_a_lab_comes_and_all_pages_agree():
     rows = re.findall(r"^\| \[(\d\d) .*$", text := SYLLABUS.read_text("utf-8"), re.M)
     lines = dict(zip(rows, re.findall(r"^\| \[\d\d .*$", text, re.M), strict=True))

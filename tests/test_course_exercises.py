@@ -15,7 +15,15 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from zoolab.retrieval import words_of
+from zoolab_study import datasets
+
 FOLDER = Path(__file__).parents[1] / "notebooks"
+HINT = re.compile(r"^<details><summary>Hint</summary>(.*?)^</details>", re.M | re.S)
+#: Words without a meaning of their own.
+SMALL = words_of(
+    "a about all and but can for has have its that the they what with who no in is on of or use it not be"
+)
 SOLUTION = re.compile(r"^<details><summary>Solution</summary>.*?^```python\n(.*?)^```", re.M | re.S)
 
 
@@ -50,3 +58,25 @@ def test_checks_fail_untouched_and_pass_with_the_solution(shell: Any, notebook: 
             assert "not yet" not in told
             solved += 1
     assert solved == exercises
+
+
+def test_the_hint_of_the_measured_descriptions_has_no_word_of_the_unseen_requests() -> None:
+    cells = jupytext.read(FOLDER / "04-selection.py").cells
+    hints = [HINT.findall(cell.source) for cell in cells if cell.cell_type == "markdown"]
+    *_, hint = [text for found in hints for text in found]
+    cases = datasets.load("selection-cases")
+    asked = cases[(cases["split"] == "public") & (cases["domain"] == "devops") & cases["tool"].notna()]
+    asked = asked.groupby(["tool", "difficulty"]).head(1)
+    plain = asked["difficulty"] == "plain"
+    seen, unseen = (
+        {w for text in asked["prompt"][which] for w in words_of(text)} for which in (plain, ~plain)
+    )
+    assert not set(words_of(hint)) & (unseen - seen - {*SMALL})
+
+
+def test_tries_with_the_unseen_requests_are_counted(shell: Any) -> None:
+    cells = [cell.source for cell in jupytext.read(FOLDER / "04-selection.py").cells]
+    [last] = [source for source in cells if "mine = measure(MINE)" in source]
+    counts = last.partition("mine = measure")[0].partition("tries = ")
+    counting = "tries = " + counts[2] + "print(tries)"
+    assert [printed_by(shell, counting).strip() for _ in range(3)] == ["1", "2", "3"]

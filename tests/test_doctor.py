@@ -116,3 +116,20 @@ def test_the_command_ends_with_1_where_a_model_cannot(tmp_path, capsys):
     list(examine(Replay(path, live=Scripted(lambda _request: "Hello."))))
     assert cli(["doctor", "--recording", str(path)]) == 1
     assert "cannot be relied on" in capsys.readouterr().out
+
+
+def test_a_forced_choice_that_is_refused_says_nothing_of_the_other_probes():
+    def refuses_force(request):
+        if request.tool_choice != "auto":
+            error = ModelError("http://x answered 400: tool_choice forces tool use")
+            error.status = 400
+            raise error
+        return PERFECT[request.messages[-1]["content"]]
+
+    results = list(examine(Scripted(refuses_force)))
+    [found] = [result for result in results if not result.ok]
+    assert found.name == "forced"
+    assert found.came is None
+    assert found.verdict.startswith("it refuses a forced choice: ")
+    assert "leave tool_choice out for this model" in found.advice
+    assert can_call_tools(results)

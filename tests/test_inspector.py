@@ -72,6 +72,12 @@ def walking(*replies: Any, **options: Any) -> Browser:
     return Browser(inspect(walk("Hi", TOOLS, Scripted(replies), envelope="plain", **options)))
 
 
+def test_in_a_terminal_it_says_what_to_do() -> None:
+    told = repr(inspect(run("Hi", [], Scripted(["Hello."]))))
+    assert told.startswith("<Inspector of <Trace ")
+    assert "inspector.trace.save('trace.jsonl'), then in a shell: zoolab inspect trace.jsonl" in told
+
+
 def test_it_opens_on_the_first_error() -> None:
     assert TRACES["errors"].inspect().step == 5
     assert inspect(TRACES["plain"]).step == 0
@@ -383,7 +389,7 @@ def test_the_output_carries_widget_story_and_text() -> None:
     data, _ = TRACES["plain"].inspect()._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
     assert data["text/html"] == TRACES["plain"]._repr_html_()
-    assert data["text/plain"] == repr(TRACES["plain"])
+    assert repr(TRACES["plain"]) in data["text/plain"]
 
 
 class Page(HTMLParser):

@@ -467,12 +467,12 @@ def test_live_asks_the_model_again_and_says_what_it_costs() -> None:
     trace = run("1?", TOOLS, lambda request: model(request), envelope="plain")
     child = forks.live(trace, 4, Outcome(7))
     assert (child.answer, trace.answer) == ("Answer 3: 7", "Answer 2: 1")
-    assert forks.verbs_of(trace)["live_costs"] == "asks function again: may cost money"
+    assert forks.verbs_of(trace)["live_costs"] == "Asks function again. May cost money."
     assert forks.verbs_of(TRACES["empty"]) == {
         "look": True,
         "replay": False,
         "live": False,
-        "live_costs": "there is no model to ask",
+        "live_costs": "There is no model to ask.",
     }
     with pytest.raises(InvalidInput, match="no model to continue"):
         forks.live(TRACES["empty"], 0, None)
@@ -500,8 +500,8 @@ def test_a_retry_is_alone_and_what_follows_is_paired() -> None:
     assert comparison.pairs[-1] == (len(once) - 1, len(twice) - 1)
     alone = [b for a, b in comparison.pairs if a == -1]
     assert len(alone) == len(twice) - len(once)
-    assert comparison.words.startswith("4 steps fewer, tokens not counted")
-    assert comparison.words.endswith("1 error fewer")
+    assert comparison.words.startswith("4 fewer steps, ")
+    assert comparison.words.endswith("1 fewer error")
 
 
 @given(st.lists(st.integers(0, 11), max_size=30), st.lists(st.integers(0, 11), max_size=30))

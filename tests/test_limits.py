@@ -239,17 +239,25 @@ def test_cached_input_has_a_price_of_its_own():
     assert Price(2.0, 10.0).of(usage) == pytest.approx((10 * 2.0 + 10.0) / 1e6)
 
 
+def test_what_is_written_into_a_cache_has_a_price_of_its_own():
+    price = Price(input=2.0, output=10.0, cached=0.2, cache_write=2.5)
+    details = {"cached_tokens": 5, "cache_write_tokens": 3}
+    usage = {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": details}
+    assert price.of(usage) == pytest.approx((2 * 2.0 + 5 * 0.2 + 3 * 2.5 + 10.0) / 1e6)
+    assert Price(2.0, 10.0, 0.2).of(usage) == pytest.approx((5 * 2.0 + 5 * 0.2 + 10.0) / 1e6)
+
+
 USAGES = {
     "chat completions": {
         "prompt_tokens": 100,
         "completion_tokens": 30,
-        "prompt_tokens_details": {"cached_tokens": 80},
+        "prompt_tokens_details": {"cached_tokens": 80, "cache_write_tokens": 5},
         "completion_tokens_details": {"reasoning_tokens": 20},
     },
     "responses": {
         "input_tokens": 100,
         "output_tokens": 30,
-        "input_tokens_details": {"cached_tokens": 80},
+        "input_tokens_details": {"cached_tokens": 80, "cache_write_tokens": 5},
         "output_tokens_details": {"reasoning_tokens": 20},
     },
     "anthropic": {
@@ -267,9 +275,10 @@ def test_tokens_are_counted_in_the_words_of_each_provider(api):
     usage = USAGES[api]
     trace = run("Go.", [], lambda _: Reply(FULL, usage=usage))
     asked = trace.to_frame().query("step == 'request'").iloc[0]
-    names = ("tokens_in", "tokens_cached", "tokens_out", "tokens_reasoning")
-    assert [int(asked[name]) for name in names] == [100, 80, 30, 20]
-    assert Tokens.of(usage) == (100, 80, 30, 20)
+    names = ("tokens_in", "tokens_cached", "tokens_out", "tokens_reasoning", "tokens_cache_write")
+    assert [int(asked[name]) for name in names] == [100, 80, 30, 20, 5]
+    assert Tokens.of(usage) == (100, 80, 30, 20, 5)
+    assert Tokens.of(Tokens.of(usage).usage) == Tokens.of(usage)
 
     def model(_: Request) -> Reply:
         return Reply(calls("no"), usage=usage, model="m")
@@ -293,12 +302,13 @@ def test_every_view_knows_the_words_of_each_provider(api):
     }
     assert (counts["input_tokens"], counts["output_tokens"]) == (100, 30)
     assert (counts["cache_read.input_tokens"], counts["reasoning.output_tokens"]) == (80, 20)
+    assert counts["cache_creation.input_tokens"] == 5
 
 
 def test_counts_that_no_endpoint_gave_are_missing_and_add_up():
     assert Tokens.of(None) == Tokens.of({"prompt_tokens": "7", "prompt_tokens_details": 3}) == Tokens()
     assert Tokens.total([]).known is None
-    assert Tokens.total([USAGES["anthropic"], None, {"completion_tokens": 1}]) == (100, 80, 31, 20)
+    assert Tokens.total([USAGES["anthropic"], None, {"completion_tokens": 1}]) == (100, 80, 31, 20, 5)
 
 
 def test_a_model_without_a_price_is_an_error_at_its_first_reply():

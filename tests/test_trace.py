@@ -200,6 +200,7 @@ COLUMNS = [
     *("tool", "arguments", "expected_tool", "status", "error_code", "error_type", "message", "outcome"),
     *("fault", "t_start"),
     *("duration_ms", "n_messages", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning"),
+    "tokens_cache_write",
 ]
 
 

@@ -45,23 +45,26 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else excerpt(value, 1 << 30)
 
 
-#: The counts whose sums are `input`, `cached`, `output` and `reasoning`: Chat Completions, Responses and
-#: Anthropic (whose input is only what its cache neither had nor received), Gemini, Ollama.
+#: The counts whose sums are `input`, `cached`, `output`, `reasoning` and `cache_write`: Chat Completions,
+#: Responses and Anthropic (whose input is only what its cache neither had nor received), Gemini, Ollama.
 _IN_WORDS_OF = (
     (
         *("prompt_tokens", "prompt_tokens_details.cached_tokens"),
         *("completion_tokens", "completion_tokens_details.reasoning_tokens"),
+        "prompt_tokens_details.cache_write_tokens",
     ),
     (
         "input_tokens cache_read_input_tokens cache_creation_input_tokens",
         "input_tokens_details.cached_tokens cache_read_input_tokens",
         *("output_tokens", "output_tokens_details.reasoning_tokens"),
+        "input_tokens_details.cache_write_tokens cache_creation_input_tokens",
     ),
     (
         *("promptTokenCount toolUsePromptTokenCount", "cachedContentTokenCount"),
         *("candidatesTokenCount thoughtsTokenCount", "thoughtsTokenCount"),
+        "",
     ),
-    ("prompt_eval_count", "", "eval_count", ""),
+    ("prompt_eval_count", "", "eval_count", "", ""),
 )
 
 
@@ -80,17 +83,18 @@ def _sum_of(usage: Mapping[str, Any] | None, names: Iterable[str]) -> int | None
 class Tokens(NamedTuple):
     """The tokens of a reply as the endpoint counted them; None for a number that it did not give.
 
-    `cached` are those of `input` that the endpoint had in its cache, `reasoning` those of `output` that
-    the model thought with.
+    `cached` are those of `input` that the endpoint had in its cache, `cache_write` those that it wrote into
+    it, `reasoning` those of `output` that the model thought with.
 
     >>> Tokens.of({"input_tokens": 5, "cache_read_input_tokens": 95, "output_tokens": 7})
-    Tokens(input=100, cached=95, output=7, reasoning=None)
+    Tokens(input=100, cached=95, output=7, reasoning=None, cache_write=None)
     """
 
     input: int | None = None
     cached: int | None = None
     output: int | None = None
     reasoning: int | None = None
+    cache_write: int | None = None
 
     @classmethod
     def of(cls, usage: Mapping[str, Any] | None) -> Tokens:
@@ -116,8 +120,9 @@ class Tokens(NamedTuple):
         if self.known is None:
             return None
         usage: dict[str, Any] = {"prompt_tokens": self.input or 0, "completion_tokens": self.output or 0}
-        if self.cached is not None:
-            usage["prompt_tokens_details"] = {"cached_tokens": self.cached}
+        sent = {"cached_tokens": self.cached, "cache_write_tokens": self.cache_write}
+        if details := {name: number for name, number in sent.items() if number is not None}:
+            usage["prompt_tokens_details"] = details
         if self.reasoning is not None:
             usage["completion_tokens_details"] = {"reasoning_tokens": self.reasoning}
         return {**usage, "total_tokens": self.known}
@@ -131,6 +136,7 @@ class Price:
         input: For tokens that are sent.
         output: For tokens that are received.
         cached: For tokens that are sent and that the endpoint had in its cache; by default as `input`.
+        cache_write: For tokens that are sent and that the endpoint wrote into its cache; as `input`.
 
     >>> Price(input=2.5, output=10.0).of({"prompt_tokens": 1_000_000, "completion_tokens": 200_000})
     4.5
@@ -139,11 +145,12 @@ class Price:
     input: float
     output: float
     cached: float | None = None
+    cache_write: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("input", "output", "cached"):
+        for name in ("input", "output", "cached", "cache_write"):
             value = getattr(self, name)
-            if not (value is None and name == "cached") and not is_number(value, least=0):
+            if not (value is None and name.startswith("cache")) and not is_number(value, least=0):
                 raise InvalidInput(f"Price({name}={excerpt(value)})", expected="a number of at least 0")
 
     def of(self, usage: Mapping[str, Any]) -> float:
@@ -151,8 +158,11 @@ class Price:
         tokens = Tokens.of(usage)
         sent, received = tokens.input or 0, tokens.output or 0
         cached = min(sent, tokens.cached or 0)
-        cached_price = self.input if self.cached is None else self.cached
-        return ((sent - cached) * self.input + cached * cached_price + received * self.output) / 1e6
+        written = min(sent - cached, tokens.cache_write or 0)
+        read_price = self.input if self.cached is None else self.cached
+        write_price = self.input if self.cache_write is None else self.cache_write
+        plain = (sent - cached - written) * self.input
+        return (plain + cached * read_price + written * write_price + received * self.output) / 1e6
 
 
 def is_number(value: Any, least: float) -> bool:

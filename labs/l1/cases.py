@@ -413,8 +413,7 @@ def keeps_the_reply(student: Student, chance: Random) -> None:
     public=True,
 )
 def several_calls(student: Student, chance: Random) -> None:
-    """Every call of a reply runs once, also after one that failed or was refused, and the results follow in
-    the order of the calls."""
+    """Every call of a reply runs once, and the results follow in the order of the calls."""
     first, second, bad, critical = names = chance.sample(NAMES, 4)
     calls = [_call(chance, name) for name in (first, second, second, first) * 12]
     calls.append({**calls[1], "id": _call(chance, second)["id"]})

@@ -89,8 +89,8 @@ wants(("call_7", "disk_usage", '{"host": "web-01"}'))
 #   word `error`, and nothing runs. For a call with both mistakes, either error is right. The other calls of the reply
 #   run all the same, and the conversation goes on.
 # - **One JSON object** is what `json.loads` reads as a dict, and nothing else. `{}` is one: a tool without arguments
-#   runs. A key that is there twice does no harm here (`NaN`, and text with thousands of brackets, are not judged), and
-#   an argument may have any name, even `name`. Blank text is not an object: lab 5 reads it as `{}`, but here it is an
+#   runs. Duplicate keys are fine here. `NaN` and deeply nested text are not tested. An argument may be called `name`.
+#   Blank text is not an object: lab 5 reads it as `{}`, but here it is an
 #   error. An object with other text around it is an error, too.
 # - **Critical calls are confirmed.** If the tool has `confirm`, each call runs only if `confirm(**arguments)` has
 #   just returned `True` for it, also if the same call was confirmed before. Anything else, also an exception, means

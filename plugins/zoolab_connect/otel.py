@@ -300,6 +300,7 @@ def _of_reply(reply: Reply) -> Attributes:
         "gen_ai.usage.input_tokens": tokens.input,
         "gen_ai.usage.output_tokens": tokens.output,
         "gen_ai.usage.cache_read.input_tokens": tokens.cached,
+        "gen_ai.usage.cache_creation.input_tokens": tokens.cache_write,
         "gen_ai.usage.reasoning.output_tokens": tokens.reasoning,
     }
 

@@ -58,13 +58,22 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
         try:
             reply = model(probe.request)
         except ModelError as error:
-            why = f"could not be asked: {error.what}"
-            yield ProbeResult(probe.name, probe.asks, False, why, error.advice, probe.request.body(), None)
+            yield _not_asked(probe, error)
             continue
         wrong = probe.judge(reply, read_calls(reply.message, text=calls != "native"))
         judged = (wrong is None, wrong or "yes", probe.advice if wrong else "")
         sent = reply.body_sent(probe.request)
         yield ProbeResult(probe.name, probe.asks, *judged, sent, reply.message, reply.omissions)
+
+
+def _not_asked(probe: Probe, error: ModelError) -> ProbeResult:
+    why, advice = f"could not be asked: {error.what}", error.advice
+    if probe.request.tool_choice != "auto" and error.status == 400:
+        why = f"it refuses a forced choice: {error.what}"
+        advice = (
+            "leave tool_choice out for this model, and name the tool in the prompt; it may still call tools"
+        )
+    return ProbeResult(probe.name, probe.asks, False, why, advice, probe.request.body(), None)
 
 
 def can_call_tools(results: Iterable[ProbeResult]) -> bool | None:

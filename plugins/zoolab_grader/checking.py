@@ -29,6 +29,7 @@ from zoolab_grader.worker.cells import without_magics
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
 # JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.
 _CELL = "text-align:left;vertical-align:top;white-space:normal;max-width:44em"
+_MOST_STATES = 6
 _IN_PROCESS = (
     "Your code ran in this process, because no other one can be started here. Code that never ends is not"
     " stopped: interrupt it, or restart the kernel. Your teacher's grader runs your code in another process."
@@ -42,8 +43,10 @@ class Checked:
     grade: Grade
     #: Where the code came from, in words.
     source: str
-    #: In what the notebook and its file differ: cells that were not run, failed, or are not saved.
+    #: Saved cells that were not run, or failed.
     states: tuple[str, ...] = ()
+    #: What was run and is not in the notebook's file: said before everything else.
+    unsaved: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[CaseGrade, ...]:
@@ -52,7 +55,7 @@ class Checked:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be run or saved, what was odd, if something failed, and what this system cannot keep the
+        """What is to be run, what was odd, if something failed, and what this system cannot keep the
         code from."""
         missing = ", ".join(self.grade.missing)
         here = f"Protections that this computer cannot give: {missing}. It is your own code, so this is fine."
@@ -76,7 +79,7 @@ class Checked:
         return visible(f"{grade.lab}: {points} ({self.source})")
 
     def __str__(self) -> str:
-        lines = [self._head()]
+        lines = [*self.unsaved, self._head()]
         for case in self.grade.cases:
             lines.append(f"{'passed' if case.passed else 'FAILED'}  {case.asks}")
             if not case.passed:
@@ -96,7 +99,8 @@ class Checked:
             rows.append("".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells))
         table = "".join(f"<tr>{row}</tr>" for row in rows)
         notes = "".join(f"<p>{escape(visible(note))}</p>" for note in self.notes)
-        return f"<p><b>{escape(self._head())}</b></p><table>{table}</table>{notes}"
+        first = "".join(f"<p><b>{prose(visible(each))}</b></p>" for each in self.unsaved)
+        return f"{first}<p><b>{escape(self._head())}</b></p><table>{table}</table>{notes}"
 
     def _ipython_display_(self) -> None:
         display = _display()
@@ -105,9 +109,10 @@ class Checked:
         inspector = self.inspect() if in_notebook else None
         if inspector is not None:
             case = next(found for found in self.failed if found.walk)
-            which = prose(visible(f"The conversation in which your code fell short of: {case.asks}"))
+            which = prose(visible(f"Here is the conversation in which this case failed: {case.asks}"))
             happened = prose(visible(case.happened))
-            above = f"<p><b>{which}</b><br>{happened}. It was read from the messages alone.</p>"
+            rebuilt = "Rebuilt from the messages, so it does not show the tools."
+            above = f"<p><b>{which}</b><br>{happened}.<br>{rebuilt}</p>"
             display({"text/html": above, "text/plain": ""}, raw=True)
             display(inspector)
 
@@ -131,14 +136,17 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     found = load_lab(lab)
     shown = replace(found, cases=tuple(found.public))
     states: tuple[str, ...] = ()
+    unsaved: tuple[str, ...] = ()
     if submission is None and (submission := _own_file()) is not None:
-        states = tuple(_states(submission, found.functions))
+        saved = [cell.strip() for cell in read_cells(submission)]
+        unsaved = tuple(_unsaved(saved, submission.name, found.functions))
+        states = tuple(_states(saved))
     cells, source = _cells_of(submission)
     with kept_warm(found, unprotected=True) as isolation:
         grade = grade_cells(shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line())
     if isinstance(isolation, InProcess):
         states = (*states, _IN_PROCESS)
-    return Checked(grade, source, states)
+    return Checked(grade, source, states, unsaved)
 
 
 def _own_file() -> Path | None:
@@ -151,10 +159,9 @@ def _own_file() -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def _states(path: Path, asked: Sequence[str]) -> Iterator[str]:
-    """How the cells of the saved notebook stand to those that were run; `asked` names what is graded."""
-    saved = [cell.strip() for cell in read_cells(path)]
-    raw, failed = _history()
+def _unsaved(saved: list[str], file: str, asked: Sequence[str]) -> Iterator[str]:
+    """What was run and is not in the saved cells; `asked` names what is graded."""
+    raw, _ = _history()
     ran = {cell.strip(): number for number, cell in enumerate(raw, 1)}
     known = set(asked).union(*map(_names_made_by, saved))
     made: dict[str, tuple[int, str]] = {}
@@ -171,17 +178,34 @@ def _states(path: Path, asked: Sequence[str]) -> Iterator[str]:
     for number, names in unsaved.items():
         told = ", ".join(f"`{name}`" for name in names if name in asked or not set(asked) & set(names))
         yield (
-            f"NOT SAVED: {told}, as run in [{number}], is not in {path.name}. Save the notebook, or"
-            " mend the cell with an error, and run this cell again: what is saved is checked, and handed in."
+            f"Not saved yet: {told}, as run in [{number}], is not in {file}. Save (Ctrl+S), or mend the cell"
+            " with an error, then run this cell again."
         )
-    states = {
-        "not run as it is saved: it is new, or was edited since": [each for each in saved if each not in ran],
-        "an error when it was run last": [each for each in saved if ran.get(each) in failed],
-    }
-    for what, cells in states.items():
-        numbers = [number for number, cell in enumerate(saved, 1) if cell in cells and not _only_checks(cell)]
-        if numbers:
-            yield f"Of the saved cells with code, number {', '.join(map(str, numbers))}: {what}."
+
+
+def _states(saved: list[str]) -> Iterator[str]:
+    """How the saved cells stand to those that were run."""
+    raw, failed = _history()
+    ran = {cell.strip(): number for number, cell in enumerate(raw, 1)}
+    made = set().union(*map(_names_made_by, ran))
+    told = []
+    for number, cell in enumerate(saved, 1):
+        if _only_checks(cell) or (cell in ran and ran[cell] not in failed):
+            continue
+        what = "ended with an error" if cell in ran else "was never run"
+        if cell not in ran and made & _names_made_by(cell).keys():
+            what = "was edited after it was run"
+        told.append(f"Code cell {number} (`{_first_line(cell)}`) {what}.")
+    yield from told[:_MOST_STATES]
+    if len(told) > _MOST_STATES:
+        more = len(told) - _MOST_STATES
+        yield f"{more} more code cells were not run as they are saved, or ended with an error."
+
+
+def _first_line(cell: str) -> str:
+    lines = [line.strip() for line in cell.splitlines()]
+    line = next((line for line in lines if line and not line.startswith("#")), lines[0])
+    return line if len(line) <= 40 else f"{line[:37]}..."
 
 
 def _names_made_by(cell: str) -> dict[str, bool]:

@@ -180,7 +180,8 @@ class Trace(TraceLog):
         Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool arguments (as the
         model wrote them) expected_tool status error_code error_type message (of the error) outcome fault
         t_start (s) duration_ms n_messages tokens_in tokens_out tokens_cached (of tokens_in)
-        tokens_reasoning (of tokens_out). Arguments and messages are cut after 300 characters.
+        tokens_reasoning (of tokens_out) tokens_cache_write (of tokens_in). Arguments and messages
+        are cut after 300 characters.
         """
         from zoolab.trace.frame import to_frame
 

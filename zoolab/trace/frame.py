@@ -22,6 +22,7 @@ COLUMNS = [
     *("turn", "seq", "step", "slot", "call_id", "attempt", "tool", "arguments", "expected_tool"),
     *("status", "error_code", "error_type", "message", "outcome", "fault"),
     *("t_start", "duration_ms", "n_messages", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning"),
+    "tokens_cache_write",
 ]
 
 _OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool")
@@ -66,7 +67,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
     durations, ends = np.full(len(steps), np.nan), set(accumulate(sizes))
     codes: list[str | None] = [None] * len(steps)
     statuses = ["ok"] * len(steps)
-    tokens = np.full((len(steps), 4), -1, dtype=np.int64)
+    tokens = np.full((len(steps), 5), -1, dtype=np.int64)
     faulty, request = any(trace.fault for trace in traces), 0
     messages: list[str | None] = [None] * len(steps)
     failed: dict[int | None, str] = {}  # what the outcomes of this turn say, for the results that follow
@@ -109,7 +110,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
             faulty = faulty or bool(reply.faults)
             if reply.usage:  # what each request took, in its row
                 tokens[request] = [*map(_count, Tokens.of(reply.usage))]
-    sent, cached, received, reasoning = tokens.T
+    sent, cached, received, reasoning, written = tokens.T
     columns = {
         **_of_runs(traces, sizes),
         "seq": np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, sizes)]),
@@ -132,6 +133,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
         "tokens_out": whole(received),
         "tokens_cached": whole(cached),
         "tokens_reasoning": whole(reasoning),
+        "tokens_cache_write": whole(written),
     }
     return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
 

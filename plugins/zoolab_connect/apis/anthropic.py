@@ -190,9 +190,10 @@ class Anthropic(Api):
     def _response_fields(self, body: Body, reply: Reply, model: str, id: str, created: int) -> Body:  # noqa: ARG002
         tokens = Tokens.of(reply.usage)
         cached = min(tokens.cached or 0, tokens.input or 0)
+        written = min(tokens.cache_write or 0, (tokens.input or 0) - cached)
         usage = {
-            "input_tokens": (tokens.input or 0) - cached,
-            "cache_creation_input_tokens": 0,
+            "input_tokens": (tokens.input or 0) - cached - written,
+            "cache_creation_input_tokens": written,
             "cache_read_input_tokens": cached,
             "output_tokens": tokens.output or 0,
         }

@@ -202,7 +202,10 @@ class Responses(Api):
         if tokens.known is not None:
             fields["usage"] = {
                 "input_tokens": tokens.input or 0,
-                "input_tokens_details": {"cached_tokens": tokens.cached or 0, "cache_write_tokens": 0},
+                "input_tokens_details": {
+                    "cached_tokens": tokens.cached or 0,
+                    "cache_write_tokens": tokens.cache_write or 0,
+                },
                 "output_tokens": tokens.output or 0,
                 "output_tokens_details": {"reasoning_tokens": tokens.reasoning or 0},
                 "total_tokens": tokens.known,

@@ -11,7 +11,7 @@ from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.show.wording import totals_of
 from zoolab.steps.result import METADATA
-from zoolab.text.wording import common_ends, count, duration
+from zoolab.text.wording import common_ends, duration
 from zoolab.trace.log import TraceLog
 
 #: Past so many comparisons, steps are paired by their position.
@@ -105,10 +105,11 @@ def _words(before: TraceLog, after: TraceLog) -> str:
     counted = any(totals[name] is not None for totals in (a, b) for name in ("tokens_in", "tokens_out"))
     ms = b["ms"] - a["ms"]
     longer = f"{duration(abs(ms))} {'longer' if ms > 0 else 'shorter'}"
+    spent = [f"{tokens:+,} tokens" if tokens else "the same number of tokens"] if counted else []
     return ", ".join(
         (
             _more(len(after) - len(before), "step"),
-            (f"{tokens:+,} tokens" if tokens else "as many tokens") if counted else "tokens not counted",
+            *spent,
             "as long" if abs(ms) < 1 else longer,
             _more(len(after.errors) - len(before.errors), "error"),
         )
@@ -117,5 +118,5 @@ def _words(before: TraceLog, after: TraceLog) -> str:
 
 def _more(number: int, noun: str) -> str:
     if number == 0:
-        return f"as many {noun}s"
-    return f"{count(abs(number), noun)} {'more' if number > 0 else 'fewer'}"
+        return f"the same number of {noun}s"
+    return f"{abs(number):,} {'more' if number > 0 else 'fewer'} {noun}{'s' * (abs(number) != 1)}"

@@ -143,14 +143,14 @@ def verbs_of(trace: TraceLog, model: Model | None = None) -> dict[str, Any]:
 
 def _costs(model: Any) -> str:
     if model is None:
-        return "there is no model to ask"
+        return "There is no model to ask."
     if isinstance(model, Scripted):
-        return "asks the script again: costs nothing, and it may have ended"
+        return "Asks the script again. Free. Stops if the script has no more replies."
     if as_recording(model) is not None:
-        return "asks the recording again: costs nothing, and it may hold no such request"
+        return "Asks the recording again. Free. Stops if it has no such request."
     if about(model).on_this_machine:
-        return f"asks {one_line(about(model).name, 80)} on this machine again: takes time"
-    return f"asks {one_line(about(model).name, 80)} again: may cost money"
+        return f"Asks {one_line(about(model).name, 80)} on this machine again. Takes time."
+    return f"Asks {one_line(about(model).name, 80)} again. May cost money."
 
 
 def _fork(

@@ -163,7 +163,7 @@ class CompareBar {
     this.el.hidden = !other;
     if (!other) return;
     const parts = other.diverges ? "" : "The two do not differ. ";
-    this.words.textContent = `${parts}This trace against the other: ${other.words ?? ""}`;
+    this.words.textContent = `${parts}Compared with its parent: ${other.words ?? ""}`;
     this.jump.hidden = !other.diverges;
   }
 }

@@ -165,6 +165,11 @@ class Inspector(anywidget.AnyWidget):
         """The trace on show; a fork's, once you forked."""
         return self.view.trace
 
+    def __repr__(self) -> str:
+        """The trace, and what to do in a terminal, which cannot show a widget."""
+        save = f"inspector.trace.save({'trace.jsonl'!r}), then in a shell: zoolab inspect trace.jsonl"
+        return f"<Inspector of {self.trace!r}; show it in a notebook, or as a page: {save}>"
+
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = self._widget()
         data["text/html"] = story_of(self.trace)
@@ -183,7 +188,7 @@ class Inspector(anywidget.AnyWidget):
     def _widget(self) -> tuple[dict[str, Any], dict[str, Any]]:
         bundle = super()._repr_mimebundle_()
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        return {**data, "text/plain": repr(self.trace)}, metadata
+        return {**data, "text/plain": repr(self)}, metadata
 
     def _state(self) -> dict[str, Any]:
         other, pairs = self.view.compared()
