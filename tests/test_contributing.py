@@ -104,7 +104,7 @@ def follow(copy: Path, text: str, name: str = "NAME") -> None:
 
 def test_a_tool_is_added(copy: Path) -> None:
     text = recipe("a tool")
-    method, row = blocks(text)
+    [method], [row] = blocks(text), blocks(text, "text")
     world = copy / "plugins" / "zoolab_course" / "worlds" / "devops.py"
     inserted(world, "    def check_disk_usage", textwrap.indent(method, "    ") + "\n")
     inserted(world, "world.check_disk_usage]", "world.uptime, ")
