@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from zoolab.errors import PermissionDenied, ResourceNotFound, ToolIOError, ZoolabError
+from zoolab.errors import InvalidArguments, PermissionDenied, ResourceNotFound, ToolIOError, ZoolabError
 from zoolab_course.worlds.files import Files, file_tools
 
 needs_handles = pytest.mark.skipif(
@@ -171,3 +171,17 @@ def test_what_is_between_is_no_folder(root):
     tools = file_tools(root)
     with pytest.raises((ResourceNotFound, ToolIOError)):
         tools.execute("read_file", {"path": "folder/sub/file.md/x"})
+
+
+@pytest.mark.parametrize("path", [None, 3, b"file.md", ["file.md"]])
+def test_what_is_no_path_is_a_clear_error(root, path):
+    files = Files(root)
+    for read in (files.read_file, files.get_file_tree, files.get_outline):
+        with pytest.raises(InvalidArguments, match="is not a path; expected a text"):
+            read(path)
+
+
+@pytest.mark.parametrize("numbers", [{"offset": None}, {"offset": "1"}, {"lines": "x"}, {"lines": 1.5}])
+def test_what_is_no_number_of_lines_is_a_clear_error(root, numbers):
+    with pytest.raises(InvalidArguments, match="expected whole numbers"):
+        Files(root).read_file("folder/sub/file.md", **numbers)

@@ -1,8 +1,10 @@
 """The linter of descriptions and schemas: every rule with what breaks it and what keeps it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from zoolab.errors import InvalidSchema
+from zoolab.errors import InvalidSchema, ZoolabError
 from zoolab.lint import RULES, Finding, lint
 from zoolab.steps.define import tool
 from zoolab.tokens import tokens_in
@@ -167,3 +169,46 @@ def test_defaults_and_definitions():
 def test_what_is_no_schema_is_an_error():
     with pytest.raises(InvalidSchema):
         lint(Tool.from_schema("t", GOOD, {"type": "object", "properties": 5}))
+
+
+ODD = st.sampled_from([None, True, 0, 1.5, "", "a", [], ["a"], [1], [{}], [[]], {}, {"a": 1}, {"a": {}}])
+READ = ("type", "required", "description", "default", "enum", "format", "pattern", "additionalProperties")
+#: What some draft does not judge, and the linter goes into.
+UNJUDGED = ("dependentSchemas", "unevaluatedItems", "if", "propertyNames", "contains", "$defs", "x")
+
+
+def odd_schemas(inner):
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(READ, ODD),
+            "properties": ODD | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+            "items": ODD | inner,
+            "prefixItems": ODD | st.lists(inner, max_size=2),
+        },
+    )
+
+
+@given(
+    st.dictionaries(st.sampled_from(UNJUDGED), st.recursive(ODD, odd_schemas, max_leaves=6), min_size=1),
+    st.sampled_from([3, 4, 6, 7]),
+    st.booleans(),
+)
+def test_no_schema_crashes_the_linter(parts, draft, strict):
+    schema = {"$schema": f"http://json-schema.org/draft-0{draft}/schema#", **parts, "type": "object"}
+    try:
+        found = lint(Tool.from_schema("t", GOOD, schema, strict=strict))
+    except ZoolabError:
+        return
+    assert all(isinstance(finding, Finding) for finding in found)
+
+
+@pytest.mark.parametrize("name", ["properties", "required", "description", "type"])
+@pytest.mark.parametrize("value", [5, None, [[]], {"a": []}])
+def test_what_a_draft_does_not_judge_says_nothing(name, value):
+    schema = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "type": "object",
+        "propertyNames": {"properties": {"a": {"description": 5}}, name: value},
+    }
+    assert lint(Tool.from_schema("t", GOOD, schema, strict=True))

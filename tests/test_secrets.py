@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,6 +121,33 @@ def test_no_end_of_a_long_secret_is_left(length: int) -> None:
         assert "x1" not in scrub(text)
 
 
+#: Flags, elements, pairs, assignments of six languages and calls, none with a known form of a token.
+STRUCTURES = [
+    "curl --token {} https://example.com",
+    "tool --api-key {} --verbose",
+    "tool --client-secret='{}'",
+    "curl -u ada:{} https://example.com",
+    'curl --user "ada:{}" https://example.com',
+    "<password>{}</password>",
+    "<ns:apiKey>{}</ns:apiKey>",
+    '<add key="ApiKey" value="{}"/>',
+    '{"name": "api_key", "value": "{}"}',
+    "- name: API_TOKEN\n  value: {}",
+    '{"name": "Authorization", "value": "{}"}',
+    "export SERVICE_TOKEN={}",
+    "setenv API_KEY {}",
+    "ENV API_KEY {}",
+    'token = "{}"',
+    "const token = '{}';",
+    "let secret = `{}`",
+    'secret := "{}"',
+    'String apiToken = "{}";',
+    'os.environ["API_KEY"] = "{}"',
+    "'password' => '{}'",
+    'request.Header.Set("Authorization", "{}")',
+    "machine example.com login ada password {}",
+]
+
 #: What stands in a header, a file or a line of a log, and the part of it that must go.
 FORMS = {
     "cookie": ("Cookie: session=abc123; theme=dark", "abc123"),
@@ -156,6 +184,41 @@ FORMS = {
     "spanish": ("contraseña: l0velace", "l0velace"),
     **{name: (f"the key {key} is wrong", key) for name, key in SECRETS.items()},
 }
+
+
+@pytest.mark.parametrize("template", STRUCTURES)
+def test_a_secret_is_known_by_what_surrounds_it(template: str) -> None:
+    secret = "Zq7fK2mWx9"
+    clean = scrub(template.replace("{}", secret))
+    assert clean == template.replace("{}", HIDDEN)
+    assert secret not in json.dumps(scrub_json({"content": template.replace("{}", secret)}))
+
+
+def test_a_pair_of_name_and_value_is_hidden_by_its_name() -> None:
+    pairs = [
+        {"name": "api_key", "value": "x1"},
+        {"key": "password", "value": "words"},
+        {"name": "Authorization", "value": "Basic YTpi"},
+        {"name": "sid", "value": "abc", "path": "/", "httpOnly": True},
+    ]
+    assert {pair["value"] for pair in scrub_json(pairs)} == {HIDDEN}
+    plain = [{"name": "city", "value": "Oslo"}, {"value": 5}, {"name": 7, "value": "x"}]
+    assert scrub_json(plain) == plain
+
+
+HOME = Path(__file__).parents[1]
+OF_THE_COURSE = [
+    HOME / "README.md",
+    *sorted(HOME.glob("notebooks/*.py")),
+    *sorted(HOME.glob("labs/*/master.py")),
+    *sorted(HOME.glob("labs/**/*.md")),
+]
+
+
+@pytest.mark.parametrize("path", OF_THE_COURSE, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_word_of_the_course_is_taken_out(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert scrub(text) == text
 
 
 @pytest.mark.parametrize("place", ["alone", "in a log", "in JSON", "in JSON in JSON"])
@@ -228,6 +291,9 @@ def test_json_without_secrets_stays_as_it_is(value: Any) -> None:
         '{"name": "add", "arguments": {"a": 42, "b": 58}}',
         "PWD=/home/ada OLDPWD=/ and pwd: /srv; service_key: billing, db_key=orders",
         "ACCEPTED SKIPPED APARTMENTS APACHE24Server 20261123:120000 NOTES.TXT.md 12345678:90",
+        "tool --token NAME --api-key $KEY -u ada:name --password <PASSWORD> docker run -u 1000:1000",
+        '{"required": ["password", "address1"], "name": "token", "value": "a word"}',
+        '<token>word one</token2> token = tokens[1]; if token == "}1a": next_token(text1)',
         "sk- sk-short pk-1 ghp_short hf_x AKIA AIza xoxb- 日本語 \U0001f600",
     ],
 )
@@ -275,6 +341,7 @@ def test_scrubbing_json_twice_is_scrubbing_it_once(value: Any) -> None:
 
 HOSTILE = ["sk-", "sk-a", "eyJaaaaaaaaaa-", "eyJaaaaaaaa.", "://a:", "://" + "a" * 99 + ":", "password=", "a"]
 HOSTILE += ["password\\", "bearer ", "bearer a", "authorization: bearer ", "-----BEGIN PRIVATE KEY-----"]
+HOSTILE += ["--", "-a-", "<a", "<token>", "-u a:", "name: ", '("a', 'token="', "/bot1", "login a ", "env a"]
 HOSTILE += ["ghp_", "xoxb-", "?key=", "\\n", "AIza", "api_key '", "token=", "access_", "{", '{"', "\\\\", " "]
 
 

@@ -109,7 +109,7 @@ def write_new(files: dict[Path, str]) -> list[Path]:
     new = {path: text for path, text in files.items() if _is_new(path, text)}
     for path, text in new.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, [text])
+        write_whole(path, [text], mode=0o666)
     return list(new)
 
 

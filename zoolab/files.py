@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import stat
 import sys
 import time
 from collections.abc import Generator, Iterable
@@ -19,6 +20,8 @@ from zoolab.errors import InvalidInput, LockHeld
 LOCK_SECONDS = 30.0
 #: A draft that was not written to for so long was left by a process that is gone.
 DRAFT_SECONDS = 600.0
+#: The permissions of a new file: what students and models said is for its owner alone.
+PRIVATE = 0o600
 _BLOCK = 1 << 16
 
 
@@ -88,11 +91,23 @@ def system_errors(what: str, advice: str = "choose another place") -> Generator[
         raise InvalidInput(f"{what}: {error.strerror}", advice=advice) from None
 
 
-def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Path:
+def privately(name: str | Path, flags: int) -> int:
+    """Open a file, as an `opener` of `open`: a file that is made so is for its owner alone.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "trace.jsonl"
+    >>> with open(path, "a", opener=privately):
+    ...     oct(path.stat().st_mode & 0o077)
+    '0o0'
+    """
+    return os.open(name, flags, PRIVATE)
+
+
+def write_whole(path: str | Path, parts: Iterable[str], mode: int = PRIVATE) -> Path:
     """Write a file that is there whole or not at all: another name first, synced and renamed.
 
-    Returns its path. `mode` are its permissions, as far as the process's umask grants them. Raises
-    `InvalidInput` where it cannot be written.
+    Returns its path. `mode` are the permissions of a new file, as far as the process's umask grants them;
+    a file that is there keeps its own. Raises `InvalidInput` where it cannot be written.
 
     >>> write_whole("no-such-folder/page.html", ["..."])
     Traceback (most recent call last):
@@ -108,6 +123,7 @@ def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Pa
             with open(
                 draft, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)
             ) as file:
+                _keep_mode(path, file.fileno())
                 file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
@@ -117,6 +133,13 @@ def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Pa
         with suppress(OSError):
             draft.unlink()
     return path
+
+
+def _keep_mode(path: Path, draft: int) -> None:
+    """Give a draft the permissions that the user gave to the file that it replaces."""
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.fchmod(draft, stat.S_IMODE(path.stat().st_mode))
 
 
 def _remove_old_drafts(path: Path) -> None:
@@ -170,17 +193,21 @@ def is_half(line: bytes) -> bool:
     return False
 
 
-def make_folder(folder: Path, mode: int = 0o777, advice: str = "choose another place") -> None:
-    """Make a folder that may be there already. Raises `InvalidInput` where it cannot be made.
+def make_folder(folder: Path, advice: str = "choose another place") -> None:
+    """Make a folder that may be there already; what is new of its path is for its owner alone.
+
+    Raises `InvalidInput` where it cannot be made.
 
     >>> import tempfile
     >>> make_folder(Path(tempfile.mkdtemp()) / "a" / "b")
     """
     with system_errors(f"cannot make {folder}", advice):
-        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+        for each in (*reversed(folder.parents), folder):
+            if each == folder or not each.exists():
+                each.mkdir(mode=0o700, exist_ok=True)
 
 
-def append_text(path: Path, text: str, mode: int = 0o666) -> None:
+def append_text(path: Path, text: str) -> None:
     """Append lines with one write, so that those of several threads and processes do not mix.
 
     If the disk is full, the part that was written is removed again. After half a line, which a crash may
@@ -196,7 +223,7 @@ def append_text(path: Path, text: str, mode: int = 0o666) -> None:
     # Windows looks for the end of the file first, and writes then.
     with locked(lock) if sys.platform == "win32" else nullcontext():
         try:
-            descriptor = os.open(path, flags, mode)
+            descriptor = privately(path, flags)
             try:
                 _append(descriptor, text.encode())
             finally:

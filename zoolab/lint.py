@@ -27,6 +27,9 @@ SAME_WORDS = 0.8
 #: A word that comes more often, and makes up more than a fifth of the text, is stuffing.
 STUFFED = 4
 
+#: The kinds of keywords that rules read.
+_KINDS: dict[str, Any] = {"properties": dict, "required": list, "description": str, "type": str | list}
+
 _WORD = re.compile(r"[a-z0-9]+")
 _MAX_READ = 20_000
 _TYPES = frozenset(("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"))
@@ -92,9 +95,16 @@ def _words(text: str) -> list[str]:
 
 def _nodes(schema: Any, path: list[Any]) -> Iterator[tuple[str, Schema]]:
     if isinstance(schema, dict):
-        yield pointer_to(path), schema
+        readable = {name: value for name, value in schema.items() if _is_of_its_kind(name, value)}
+        yield pointer_to(path), readable
         for steps, child in subschemas(schema):
             yield from _nodes(child, [*path, *steps])
+
+
+def _is_of_its_kind(name: str, value: Any) -> bool:
+    """Whether a keyword can be read: no draft judges every part of a schema, and odd values say nothing."""
+    texts = name != "required" or (isinstance(value, list) and all(isinstance(each, str) for each in value))
+    return texts and isinstance(value, _KINDS.get(name, object))
 
 
 def _in_description(tool: Tool) -> Iterator[_Broken]:
@@ -124,6 +134,7 @@ def _in_parameters(tool: Tool) -> Iterator[_Broken]:
             if not isinstance(schema, dict):
                 continue
             pointer, described = where + pointer_to(["properties", name]), schema.get("description", "")
+            described = described if isinstance(described, str) else ""
             if not described.strip():
                 yield "undescribed-parameter", pointer, f"the parameter {name!r} has no description"
             if not schema.keys() & _TYPES:

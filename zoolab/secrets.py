@@ -25,7 +25,10 @@ HIDDEN = "[secret removed]"
 def _pattern(name: str, flags: int = re.VERBOSE | re.IGNORECASE) -> re.Pattern[str]:
     """A form of `secrets.toml`, compiled when something is scrubbed first: that takes longer than imports."""
     forms = read_table("zoolab", "secrets.toml")
-    return re.compile(Template(forms[name]).substitute(forms), flags)
+    text = forms[name]
+    while "$" in text and (filled := Template(text).safe_substitute(forms)) != text:
+        text = filled
+    return re.compile(text, flags)
 
 
 def scrub(text: str) -> str:
@@ -36,8 +39,10 @@ def scrub(text: str) -> str:
     >>> scrub("https://ada:lovelace@host/?api_key=abcdef123 and sk-proj-abcdefghijk1234")
     'https://ada:[secret removed]@host/?api_key=[secret removed] and [secret removed]'
     """
-    without_tokens = _pattern("token", re.VERBOSE).sub(HIDDEN, text)
-    return _pattern("labelled").sub(lambda found: f"{found[found.lastindex or 0]}{HIDDEN}", without_tokens)
+    clean = _pattern("token", re.VERBOSE).sub(HIDDEN, text)
+    for form in ("structured", "labelled"):
+        clean = _pattern(form).sub(lambda found: f"{found[found.lastindex or 0]}{HIDDEN}", clean)
+    return clean
 
 
 def scrub_json(value: Any) -> Any:
@@ -78,7 +83,11 @@ class _Scrubbing:
         if isinstance(value, list | tuple):
             return [self.clean(item) for item in value]
         if isinstance(value, dict):
-            return {self.clean(str(name)): self._member(str(name), item) for name, item in value.items()}
+            named = _named_by(value)
+            return {
+                self.clean(str(name)): self._member(named if name == "value" else str(name), item)
+                for name, item in value.items()
+            }
         return value
 
     def _member(self, name: str, value: Any) -> Any:
@@ -102,3 +111,11 @@ class _Scrubbing:
         except (ValueError, RecursionError):
             return clean
         return text if hidden == value else encode(hidden)
+
+
+def _named_by(pair: dict[Any, Any]) -> str:
+    """What the member `value` is called: a cookie of a browser, or the name of a pair of name and value."""
+    if "httpOnly" in pair:
+        return "cookie"
+    name = pair.get("name", pair.get("key"))
+    return name if isinstance(name, str) else "value"

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import secrets
+import sys
 import tomllib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -197,15 +198,23 @@ def own_key() -> bytes:
     """
     with needs_home("XDG_STATE_HOME"):
         folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "zoolab"
-    make_folder(folder, 0o700, advice="set XDG_STATE_HOME to a folder of your own")
-    return _secret(folder / "results.key").encode()
+    make_folder(folder, advice="set XDG_STATE_HOME to a folder of your own")
+    path = folder / "results.key"
+    if path.is_symlink():
+        advice = "remove the link: a key is drawn at the next call, and results are graded again"
+        raise InvalidInput(f"{path} is a link, and whoever set it may know the key", advice=advice)
+    key = _secret(path).encode()
+    if sys.platform != "win32" and path.stat().st_mode & 0o077:
+        advice = "delete it: whoever read it can forge results; a new key grades them again"
+        raise InvalidInput(f"others than its owner can read or change {path}", advice=advice)
+    return key
 
 
 def _secret(path: Path) -> str:
     """The text of a file that only its owner reads; it is drawn if there is none."""
     with locked(path.with_name(f".{path.name}.lock")):
         if not path.is_file() or path.stat().st_size == 0:
-            write_whole(path, [secrets.token_hex(32)], mode=0o600)
+            write_whole(path, [secrets.token_hex(32)])
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:

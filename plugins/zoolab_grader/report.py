@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from zoolab.files import locked, write_whole
+from zoolab.files import locked, make_folder, write_whole
 from zoolab.jsontext import encode_line
 from zoolab.text.markup import NO_SCRIPT, Html, block, code, facts, join, note, page, style_sheet, table, tag
 from zoolab.text.wording import guarded
@@ -54,7 +54,7 @@ def write_report(grades: ClassGrades) -> Path:
 
 def _write_new(path: Path, text: str) -> None:
     if not path.is_file() or path.read_bytes() != text.encode():
-        path.parent.mkdir(exist_ok=True)
+        make_folder(path.parent)
         write_whole(path, [text])
 
 

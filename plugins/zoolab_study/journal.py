@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from zoolab.errors import InvalidInput, InvalidTrace
-from zoolab.files import heal, locked, make_folder, system_errors
+from zoolab.files import heal, locked, make_folder, privately, system_errors
 from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
 from zoolab.runs import Trace
@@ -63,7 +63,7 @@ class Journal:
         with ExitStack() as opened:
             opened.enter_context(locked(path.with_name(f".{path.name}.lock")))
             with system_errors(f"cannot write {path}"):
-                self._file: BinaryIO = opened.enter_context(path.open("a+b", buffering=0))
+                self._file: BinaryIO = opened.enter_context(open(path, "a+b", buffering=0, opener=privately))
             _check_header(path, begun=False)
             self._end = heal(self._file)
             if self._end == 0:

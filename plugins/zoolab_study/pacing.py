@@ -243,7 +243,7 @@ class ReplyCache:
         kept = encode_plain(reply)
         kept |= {name: scrub_json(kept[name]) for name in ("sent", "raw", "sent_instead") if kept.get(name)}
         line = encode_any({"key": key, "reply": kept}) + "\n"
-        append_text(self._path, line, 0o600)
+        append_text(self._path, line)
 
     @contextmanager
     def alone(self, key: str) -> Generator[None]:

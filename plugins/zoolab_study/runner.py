@@ -225,7 +225,7 @@ def _shared_folder(journal: Path) -> Generator[Path]:
     """Where workers keep their ledger while this holds; on a cluster it has to be on a disk of all."""
     folder = journal.with_name(f".{journal.name}.shared")
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    make_folder(folder)
     try:
         yield folder
     finally:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.files import heal, is_half, locked, system_errors
+from zoolab.files import heal, is_half, locked, privately, system_errors
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
 from zoolab.records import Request, without
 from zoolab.secrets import scrub_json
@@ -160,7 +160,11 @@ class Recording:
         if self.path.suffix == ".gz":
             raise InvalidInput(f"{self.path.name} is compressed", advice="unpack it to add to it")
         lock = locked(self.path.with_name(f".{self.path.name}.lock"))
-        with system_errors(f"cannot write {self.path}"), self.path.open("a+b") as file, lock:
+        with (
+            system_errors(f"cannot write {self.path}"),
+            open(self.path, "a+b", opener=privately) as file,
+            lock,
+        ):
             heal(file)
             file.write(encode_line(entry).encode() + b"\n")
             file.flush()

@@ -88,7 +88,7 @@ class PolicyFile:
     @contextmanager
     def _held(self) -> Generator[Policy]:
         """Lock the file and read its rules; no other process changes them meanwhile."""
-        make_folder(self.path.parent, 0o700, "set ZOOLAB_CONFIG to a folder that can be written")
+        make_folder(self.path.parent, "set ZOOLAB_CONFIG to a folder that can be written")
         with locked(self.path.with_name(f"{self.path.name}.lock")):
             yield self.read()
 
@@ -96,7 +96,7 @@ class PolicyFile:
         text = encode({"version": VERSION, "allow": allow, "deny": deny})
         if len(text.encode()) >= MAX_BYTES or len(allow) + len(deny) > MAX_RULES:
             raise InvalidInput(f"{self.path} is full", advice="remove rules that you no longer need")
-        write_whole(self.path, [text, "\n"], mode=0o600)
+        write_whole(self.path, [text, "\n"])
 
     def _bytes(self) -> bytes | None:
         def without_waiting(name: str, flags: int) -> int:  # for the end of a pipe, which is refused
@@ -164,7 +164,7 @@ class Audit:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().absolute()
-        append_text(self.path, "", mode=0o600)
+        append_text(self.path, "")
 
     def note(self, tool: Tool, touched: Touched, arguments: Mapping[str, Any], decision: Decision) -> None:
         """Write down who decided what. Raises `InvalidInput` if that fails."""
@@ -182,7 +182,7 @@ class Audit:
             "reason": scrub(decision.reason),
             "who": decision.by,
         }
-        append_text(self.path, encode_line(entry) + "\n", mode=0o600)
+        append_text(self.path, encode_line(entry) + "\n")
 
 
 class Permissions:

@@ -18,10 +18,10 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TextIO, TypeVar, cast
 
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
-from zoolab.files import system_errors, write_whole
+from zoolab.files import privately, system_errors, write_whole
 from zoolab.jsontext import decode_line, excerpt
 from zoolab.jsontext.values import any_json, as_text, encode_any
 from zoolab.records import KINDS, Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
@@ -74,7 +74,7 @@ class EventStream:
         self.path = Path(path)
         self._replaces = self.path.is_file() and self.path.stat().st_size > 0
         with system_errors(f"cannot write {path}"):
-            self._file = self.path.open("a", encoding="utf-8")
+            self._file = _appending(self.path)
         if not self._replaces:
             self._write(_header(trace))
 
@@ -98,7 +98,7 @@ class EventStream:
         if self._replaces:
             self._file.close()
             write_whole(self.path.resolve(), [line_of(_header(self._trace)), *lines])
-            self._file, self._replaces = self.path.open("a", encoding="utf-8"), False
+            self._file, self._replaces = _appending(self.path), False
         else:
             self._file.writelines(lines)
             self._file.flush()
@@ -179,6 +179,10 @@ def _check_answer(record: Event, seq: int, step: Step) -> None:
             f"step {seq}, {step.kind}, was answered with a value that a file cannot contain: {error.what}",
             expected=f"a {type(step.record).__name__} with the types that its class declares",
         ) from None
+
+
+def _appending(path: Path) -> TextIO:
+    return open(path, "a", encoding="utf-8", opener=privately)
 
 
 def _header(trace: TraceLog) -> Event:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zoolab.errors import InvalidInput, ReplayMiss
+from zoolab.files import make_folder
 from zoolab.loop.about import about
 from zoolab.models.recording import Header, name_without_ids
 from zoolab.models.replay import Replay
@@ -133,7 +134,7 @@ def watch(
     recorded = None if replay is None else _Recorded(Path(replay), edit)
     place = None if folder is None else Path(folder)
     if place is not None:
-        place.mkdir(parents=True, exist_ok=True)
+        make_folder(place)
         if any(place.iterdir()):
             raise InvalidInput(f"{place} is not empty", expected="a folder that is new or empty")
 

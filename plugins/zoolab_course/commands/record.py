@@ -15,6 +15,7 @@ from typing import Any
 from zoolab.apis import api
 from zoolab.commands.asking import DEFAULT_TOOLS, is_live, model_of
 from zoolab.errors import InvalidInput, LoopError
+from zoolab.files import make_folder
 from zoolab.jsontext import visible
 from zoolab.loop import Tools
 from zoolab.models.recording import Recording, shipped
@@ -60,7 +61,7 @@ def record_course(options: argparse.Namespace) -> int:
     if options.dry_run:
         return _say_how_much(names)
     model, folder = model_of(options), Path(options.folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     provider = options.provider
     address_from = api(provider or "openai").address_from
     endpoint = {"ZOOLAB_MODEL": options.model, address_from: options.base_url}

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from io import StringIO
 from itertools import islice
 from pathlib import Path, PurePath
+from types import NoneType
 from typing import Annotated, Any, TypedDict
 
 from zoolab.errors import (
@@ -27,6 +28,7 @@ from zoolab.errors import (
     ToolIOError,
     ZoolabError,
 )
+from zoolab.jsontext import excerpt
 from zoolab.steps.define import as_registry, tool
 from zoolab.tools import ToolRegistry
 
@@ -110,6 +112,8 @@ class Files:
 
         A long file is cut: read on with offset and lines.
         """
+        if type(offset) is not int or type(lines) not in (int, NoneType):
+            raise InvalidArguments(f"offset {offset!r}, lines {lines!r}", expected="whole numbers")
         if offset < 0 or (lines is not None and lines < 1):
             raise InvalidArguments(
                 f"offset {offset}, lines {lines}", expected="an offset of at least 0, and at least 1 line"
@@ -156,6 +160,9 @@ class Files:
         return text, outline
 
     def _inside(self, path: str) -> Path:
+        if not isinstance(path, str | PurePath):
+            what = f"{excerpt(path)} is not a path"
+            raise InvalidArguments(what, expected="a text: a path under the project root")
         try:
             found = (self.root / path).resolve()
         except (OSError, RuntimeError):
