@@ -17,7 +17,6 @@ from zoolab.records import Reply, Request
 from zoolab.tools import Format, ToolRegistry
 from zoolab_connect.apis.ollama import Ollama
 from zoolab_connect.providers import PROVIDERS
-from zoolab_connect.proxy.exchange import WATCHED
 
 
 class Mine(Ollama):
@@ -88,11 +87,7 @@ def test_what_names_the_apis_agrees() -> None:
     assert set(PROVIDERS) | {"local"} == MODELS.entries().keys()
     assert [model.api.name for model in PROVIDERS.values()] == list(PROVIDERS)
     assert OpenAIModel.__module__ == "zoolab.models.openai"
-    assert WATCHED == {
-        "/v1/chat/completions": "openai",
-        "/v1/responses": "responses",
-        "/v1/messages": "anthropic",
-    }
+    assert all(each.watched for each in APIS.values())
 
 
 TOOL = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}

@@ -1,5 +1,7 @@
 """Watch a program that zoolab did not write: its requests pass through, and each conversation is a trace.
 
+addresses.py      where the endpoints are, and where the program finds them
+recognising.py    which API a request speaks
 exchange.py       one request of the program and the answer to it, and what they say
 server.py         a server on loopback, which passes both on
 forwarding.py     the real endpoint answers, and its replies can be broken on the way

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
 from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream
 
@@ -22,14 +23,18 @@ _OURS = ("content-length", "date", "server")
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """Answers requests on a free port of 127.0.0.1, each in a thread of its own, until it is closed."""
+    """Answers requests on a port of 127.0.0.1 (0: a free one), each in a thread of its own, until closed."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = 256
 
-    def __init__(self, answer: Upstream) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, answer: Upstream, port: int = 0) -> None:
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except (OSError, OverflowError) as error:
+            what = f"cannot listen on port {port}: {getattr(error, 'strerror', None) or error}"
+            raise InvalidInput(what, advice="take another port, or 0 for a free one") from None
         self.answer, self.url = answer, f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
