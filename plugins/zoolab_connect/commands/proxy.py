@@ -15,10 +15,11 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
-from zoolab.models.replay import Replay, local_model
+from zoolab.models.replay import local_model
 from zoolab.records import Model
 from zoolab.text.wording import count as counted
 from zoolab_connect.proxy.addresses import VARIABLES
+from zoolab_connect.proxy.recorded import RecordedFor, example
 from zoolab_connect.proxy.seen import Seen
 from zoolab_connect.proxy.stress import Attempt, stress
 from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, Edit, watch
@@ -29,6 +30,9 @@ _MOST_PASSED = 10
 
 def proxy(options: argparse.Namespace) -> int:
     """Run a program and watch it; returns the program's own exit code."""
+    if options.example:
+        print(example(), end="")
+        return 0
     if bool(options.argv) == options.serve:
         raise InvalidInput("nothing to watch", expected="-- COMMAND ..., or --serve without a command")
     free = (place for number in count(1) if not (place := Path(f"watched-{number}")).exists())
@@ -88,7 +92,7 @@ def answers(where: str | None) -> Model | str | None:
     """Who answers: a model of zoolab, an address, or None for what the environment says."""
     kind, _, name = (where or "").partition(":")
     if kind == "recording" and name:
-        return Replay(name)
+        return RecordedFor(name)
     if kind == "local":
         return local_model()(name or None)
     if where is not None and "://" not in where:
