@@ -126,15 +126,19 @@ class _Handler(BaseHTTPRequestHandler):
             response.close()
 
     def _send_pieces(self, pieces: Iterable[bytes]) -> None:
-        self.send_header("transfer-encoding", "chunked")
+        # HTTP/1.0 knows no chunks: there, the end of the connection is the end of the answer.
+        chunked, closes = self.request_version != "HTTP/1.0", self.close_connection
+        if chunked:
+            self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         # Without the last chunk, the program sees that the answer is not whole.
         self.close_connection = True
         for piece in pieces:
             if piece:
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-        self.wfile.write(b"0\r\n\r\n")
-        self.close_connection = False
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+        if chunked:
+            self.wfile.write(b"0\r\n\r\n")
+            self.close_connection = closes
 
     def log_message(self, *_: Any) -> None:
         """Nothing is printed: what passes through is in the traces."""
