@@ -226,31 +226,31 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 117_500
+NODES = 118_000
 NAMES = 62
 ROOMS: dict[str, int] = {
     "__init__": 41,
     "__main__": 44,
-    "apis": 10_293,
+    "apis": 10_251,
     "commands": 2568,
     "errors": 817,
-    "files": 897,
+    "files": 971,
     "jsontext": 2_735,
     "lazy": 321,
-    "lint": 1_128,
+    "lint": 1_217,
     "loop": 6_904,
     "mini": 1_750,
-    "models": 6940,
+    "models": 6_943,
     "plots": 6_432,
     "plugins": 804,
-    "policy": 3_347,
+    "policy": 3_340,
     "records": 4_181,
     "repair": 5_549,
     "retrieval": 1_182,
     "running": 3_531,
     "runs": 5_155,
     "schema": 7_716,
-    "secrets": 462,
+    "secrets": 1_287,
     "show": 20_292,
     "steps": 3_122,
     "testing": 190,
@@ -259,7 +259,7 @@ ROOMS: dict[str, int] = {
     "tokens": 814,
     "toolbox": 979,
     "tools": 2116,
-    "trace": 9928,
+    "trace": 9_938,
 }
 
 

@@ -18,10 +18,14 @@ from zoolab import Faulty, Replay, Scripted
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.records import Model, Reply, Request
 from zoolab_connect.proxy.answering import MAX_KEPT, AnsweredBy
-from zoolab_connect.proxy.exchange import WATCHED, HttpRequest, HttpResponse
+from zoolab_connect.proxy.exchange import HttpRequest, HttpResponse
 
 Body = dict[str, Any]
-PATHS = {api: path for path, api in WATCHED.items()}
+PATHS = {
+    "openai": "/v1/chat/completions",
+    "responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+}
 NAMES = sorted(PATHS)
 QUESTION = "What is 1 + 2?"
 CALL = [("add", {"a": 1, "b": 2})]

@@ -71,6 +71,9 @@ def test_a_program_is_watched_replayed_edited_and_broken(zoo, tmp_path, monkeypa
     ("given", "told"),
     [
         (["--to", "somewhere", *RUN], "recording:NAME, local"),
+        ([], "nothing to watch"),
+        (["--serve", *RUN], "nothing to watch"),
+        (["--port", "1000000", *RUN], "cannot listen"),
         (["--fault", "nan:often", *RUN], "NAME:RATE"),
         (["--fault", "unheard_of", *RUN], "unheard_of"),
         (["--fault", "hang", *RUN], "one of tools"),
@@ -85,3 +88,35 @@ def test_whatever_cannot_be_done_is_one_line(zoo, given, told):
     assert ran.code == 2
     assert told in ran.err.splitlines()[-1]
     assert "Traceback" not in ran.err
+
+
+def test_a_program_that_asks_nothing_is_told_which_variables_it_could_have_read(zoo):
+    ran = zoo("proxy", "--", sys.executable, "-c", "")
+    assert ran.code == 0
+    assert "nothing was asked" in ran.err
+    for name in ("OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "OLLAMA_HOST"):
+        assert name in ran.err
+
+
+def test_what_was_not_understood_is_counted_and_named(zoo):
+    program = (
+        "import openai; ask = openai.OpenAI(api_key='k', max_retries=0).embeddings.create\n"
+        "for text in 'ab': ask(model='m', input=text, encoding_format='float')"
+    )
+    found = {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}]}
+    with serving({**found, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}) as endpoint:
+        ran = zoo("proxy", "--to", endpoint.url, "--", sys.executable, "-c", program)
+    assert ran.code == 0
+    assert "not understood, passed on: POST /v1/embeddings, 2 times" in ran.err
+    assert "nothing was asked" not in ran.err
+
+
+def test_that_tools_run_again_is_said_before_the_program_starts(zoo, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with serving(*ANSWERS) as endpoint:
+        assert "payment" not in zoo("proxy", "--to", endpoint.url, *RUN).err
+    said = zoo("proxy", "--replay", "watched-1", *RUN).err
+    assert said.index("tools run for real; a payment is made again") < said.index("conversation 1")
+    with serving(*ANSWERS) as endpoint:
+        command = ("stress", "--to", endpoint.url, "--fault", "nan", "--", sys.executable, "-c", "")
+        assert "runs 2 times, and its own tools run each time" in zoo(*command).err

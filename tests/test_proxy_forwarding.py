@@ -41,6 +41,7 @@ from zoolab.apis import APIS
 from zoolab.apis.events import events_in
 from zoolab.models.assembly import assemble
 from zoolab.records import Model
+from zoolab_connect.proxy.addresses import endpoints_of
 from zoolab_connect.proxy.answering import AnsweredBy
 from zoolab_connect.proxy.exchange import HttpRequest
 from zoolab_connect.proxy.forwarding import Forward, endpoint_model
@@ -61,7 +62,7 @@ CALLS = {"openai": ["add"], "responses": ["add", "add"], "anthropic": ["add", "a
 
 
 def to(server: TestServer) -> closing[Forward]:
-    return closing(Forward(server.url, server.url.removesuffix("/v1")))
+    return closing(Forward(endpoints_of({}, server.url)))
 
 
 def sent(
@@ -135,7 +136,8 @@ WAYS = [
     ("GET", "/v1/models", {"anthropic-version": "2023-06-01"}, "anthropic", "/v1/models"),
     ("POST", "/v1/messages", {}, "anthropic", "/v1/messages"),
     ("POST", "/v1/messages/count_tokens?beta=true", {}, "anthropic", "/v1/messages/count_tokens?beta=true"),
-    ("GET", "/v1beta/x", {}, "openai", "/v1/v1beta/x"),
+    ("GET", "/v1beta/x", {}, "openai", "/v1beta/x"),
+    ("POST", "/messages", {"anthropic-version": "2023-06-01"}, "anthropic", "/messages"),
     ("GET", "/v1", {}, "openai", "/v1"),
 ]
 
@@ -145,7 +147,8 @@ def test_each_api_has_its_endpoint(
     method: str, path: str, headers: dict[str, str], which: str, arrives: str
 ) -> None:
     with serving({}) as one, serving({}) as other:
-        with closing(Forward(one.url, other.url.removesuffix("/v1") + "/")) as forward:
+        at = {"OPENAI_BASE_URL": one.url, "ANTHROPIC_BASE_URL": other.url.removesuffix("/v1")}
+        with closing(Forward(endpoints_of(at))) as forward:
             forward(HttpRequest(method, path, headers, b""))
         server = one if which == "openai" else other
         assert [(asked.method, asked.path) for asked in server.asked] == [(method, arrives)]
@@ -172,7 +175,8 @@ def test_an_error_or_a_redirect_is_an_answer(status: int) -> None:
 @pytest.mark.parametrize("api", NAMES)
 def test_an_endpoint_that_is_not_there_is_a_502(api: str) -> None:
     url = refused_url()
-    with closing(Forward(url.replace("//", "//me:secret@"), url.removesuffix("/v1"))) as forward:
+    at = {"OPENAI_BASE_URL": url.replace("//", "//me:secret@"), "ANTHROPIC_BASE_URL": url.removesuffix("/v1")}
+    with closing(Forward(endpoints_of(at))) as forward:
         response = forward(sent(api, {}, authorization=KEY))
         said = body_of(response)["error"]["message"]
         host = url.removeprefix("http://").removesuffix("/v1")

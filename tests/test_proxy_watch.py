@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import sys
 import threading
 import urllib.error
@@ -54,6 +55,18 @@ def ask(server: LoopbackServer, method: str = "POST", path: str = "/v1/x", **giv
 def test_a_request_is_answered(server):
     status, said = ask(server, body=b'{"a": 1}')
     assert (status, said) == (200, {"method": "POST", "path": "/v1/x", "content": '{"a": 1}'})
+
+
+@pytest.mark.parametrize(("version", "header"), [("1.0", ""), ("1.1", "Connection: close\r\n")])
+def test_a_connection_that_the_program_wants_closed_is_closed(version, header):
+    made = LoopbackServer(lambda _: HttpResponse(200, {}, iter([b"one", b"two"])))
+    with socket.create_connection(("127.0.0.1", made.server_port), timeout=60) as asked:
+        head = f"POST /v1/x HTTP/{version}\r\nHost: 127.0.0.1:{made.server_port}\r\nContent-Length: 0\r\n"
+        asked.sendall(f"{head}{header}\r\n".encode())
+        answer = b"".join(iter(lambda: asked.recv(65_536), b""))
+    made.close()
+    assert answer.endswith(b"onetwo" if version == "1.0" else b"0\r\n\r\n")
+    assert (b"chunked" in answer) == (version == "1.1")
 
 
 def test_a_content_in_chunks_is_read(server):

@@ -350,3 +350,59 @@ def test_work_is_linear_on_hostile_text(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     with ends():
         assert lines_of(lambda: scrub_json({"content": text})) < 1_000 + len(text)
+
+
+# A long text is searched for places first; what goes must be the same as in a short one.
+
+FILLER = "the quick brown fox, some_configuration_name = data.frame(columns); " * 20
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
+def test_a_token_in_a_long_text_goes(secret):
+    for before in (" ", "\n", "\\n", "x=", "_", "é", ".", "a" * 65_530 + " "):
+        for after in ("", " ", '"'):
+            short = scrub(before[-2:] + secret + after)
+            assert scrub(FILLER + before + secret + after) == FILLER + before[:-2] + short
+
+
+NAMED = st.sampled_from(
+    [
+        *("api_key", "API-KEY", "subscription-key", "secret-access-key", "shared_access_key", "private_key"),
+        *("refresh-token", "session_token", "client_secret", "passphrase", "database_pass", "contraseña"),
+        *("contrase\\u00f1a", "x-amz-signature", "_authToken", "npm_token", "database-key", "secret"),
+        *("authorization", "Cookie", "Bearer", "?sig=", "&signature=", "; pwd=", "my-pwd", "token_count"),
+        *("https://ada:", "hooks.slack.com/services/", "-----BEGIN PRIVATE KEY-----", "ſecret", "paſſword"),
+    ]
+)
+JOINTS = st.sampled_from(
+    [": ", "=", '": "', '\\": \\"', " = '", " ", "", "\u00a0:\u00a0", "bearer ", ": Basic "]
+)
+GIVEN = st.sampled_from(["hunter2hunter2", "a1B2c3D4e5F6g7H8i9J0", "0123456789", "x=y; z=1", "pass@host", ""])
+
+
+@given(st.lists(st.tuples(NAMED, JOINTS, GIVEN, st.sampled_from(["\n", '"', ", ", "x" * 40])), max_size=12))
+def test_what_goes_does_not_depend_on_the_length_of_the_text(parts):
+    text = "".join(piece for part in parts for piece in part)
+    line = "\n" + "-" * 600 + "\n"
+    assert scrub(line + text) == line + scrub("\n" + text)[1:] if len(text) < 490 else True
+
+
+@given(st.integers(-30, 30), st.sampled_from(["password=hunter2hunter", "AKIA" + "IOSFODNN7EXAMPLE"]))
+def test_a_secret_across_two_pieces_goes(shift, secret):
+    text = "- " * (65_536 // 2 + shift // 2) + secret + " -" * 400
+    assert secret not in scrub(text)
+
+
+def test_the_data_of_a_picture_stay_and_what_is_beside_them_goes():
+    picture = "data:image/png;base64," + "A1b2C3d4/E5f6" * 5_000 + "=="
+    key = SECRETS["aws"]
+    assert scrub(f"{picture} {key} {picture}") == f"{picture} {HIDDEN} {picture}"
+
+
+def test_few_places_of_a_long_text_are_tried():
+    """A pattern that is tried at each place of a text takes seconds a megabyte."""
+    from zoolab.secrets import _label_starts, _token_starts
+
+    prose = "The model asks for the key of the token, and says some-thing well-known. " * 2_000
+    assert len({*_token_starts(prose), *_label_starts(prose)}) < len(prose) / 2
+    assert not {*_token_starts("the quick brown fox " * 5_000)}

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
+from itertools import islice
 from string import Template
 from typing import Any
 
@@ -19,6 +22,44 @@ from zoolab.files import read_table
 from zoolab.jsontext import encode
 
 HIDDEN = "[secret removed]"
+
+#: A text of this length is searched for places first, in pieces of that length.
+_SHORT, _PIECE = 500, 1 << 16
+#: With more than one place in so many characters, the whole text is searched.
+_DENSE = 10
+#: Letters that are like others if capitals are like small letters, or are two when they are made small.
+_ODD = ("\u017f", "\u212a", "\u0130", "\u0131")
+#: Tokens with these first letters may be shorter than _LONG characters, each of which is one of a token.
+_BEGINS = ("sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xox", "xapp-", "AKCp")
+_LONG = 20
+_LONG_WORD = b"x" * _LONG
+_OF_TOKENS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*~.:-"
+_KINDS = bytes(ord("x") if each in _OF_TOKENS else ord(" ") for each in range(256))
+#: A place within a long word at which another token may start.
+_INSIDE = re.compile(r"(?<=[_*~.:-])[A-Za-z0-9_~.-]")
+_EMBEDDED = re.compile(r"data:[\w.+-]{1,50}/[\w.+-]{1,50};base64,[A-Za-z0-9+/=]*")
+#: A word of each name in `secrets.toml`, in small letters, and how many characters may stand before it.
+_WORDS = {
+    "key": 14,
+    "token": 8,
+    "secret": 7,
+    "pass": 9,
+    "pwd": 2,
+    "contrase": 0,
+    "x-amz-": 0,
+    "authorization": 0,
+    "cookie": 0,
+    "bearer": 0,
+    "sig=": 1,
+    "signature=": 1,
+    "hooks.slack": 0,
+    "softlayer": 0,
+    "://": 0,
+    "-----begin": 0,
+}
+_WIDEST = 16
+#: Those at which a name ends, and what then stands between it and its value, beside space.
+_ENDS, _BETWEEN = frozenset({"key", "token", "secret", "pwd"}), "\\\"':="
 
 
 @cache
@@ -39,10 +80,95 @@ def scrub(text: str) -> str:
     >>> scrub("https://ada:lovelace@host/?api_key=abcdef123 and sk-proj-abcdefghijk1234")
     'https://ada:[secret removed]@host/?api_key=[secret removed] and [secret removed]'
     """
-    clean = _pattern("token", re.VERBOSE).sub(HIDDEN, text)
-    for form in ("structured", "labelled"):
-        clean = _pattern(form).sub(lambda found: f"{found[found.lastindex or 0]}{HIDDEN}", clean)
-    return clean
+    without_tokens = _replaced(text, _pattern("token", re.VERBOSE), _token_starts, lambda _: HIDDEN)
+    by_place = _replaced_outside(without_tokens, _pattern("structured"))
+    return _replaced(by_place, _pattern("labelled"), _label_starts, _with_label)
+
+
+def _with_label(found: re.Match[str]) -> str:
+    return f"{found[found.lastindex or 0]}{HIDDEN}"
+
+
+def _replaced(
+    text: str,
+    pattern: re.Pattern[str],
+    starts: Callable[[str], Iterator[int]],
+    new: Callable[[re.Match[str]], str],
+) -> str:
+    """As `pattern.sub(new, text)`, but the pattern is tried only where a match can start."""
+    if len(text) < _SHORT or any(odd in text for odd in _ODD):
+        return pattern.sub(new, text)
+    # In a text made of nothing but such places, the pattern alone is faster.
+    few = len(text) // _DENSE
+    found_at = [*islice(starts(text), few + 1)]
+    if len(found_at) > few:
+        return pattern.sub(new, text)
+    parts, end = list[str](), 0
+    for start in sorted({*found_at}):
+        found = pattern.match(text, start) if start >= end else None
+        if found is not None:
+            parts += [text[end:start], new(found)]
+            end = found.end()
+    return "".join([*parts, text[end:]])
+
+
+def _replaced_outside(text: str, pattern: re.Pattern[str]) -> str:
+    """As `pattern.sub(_with_label, text)`, but data in base64 are passed over."""
+    parts, end = list[str](), 0
+    for start, stop in _embedded(text):
+        parts += [pattern.sub(_with_label, text[end:start]), text[start:stop]]
+        end = stop
+    return "".join([*parts, pattern.sub(_with_label, text[end:])])
+
+
+def _pieces(text: str, beyond: int) -> Iterator[tuple[int, str]]:
+    """A text in pieces, each with its place: other threads run between them. Each is longer by `beyond`."""
+    for place in range(0, len(text), _PIECE):
+        yield place, text[place : place + _PIECE + beyond]
+
+
+def _places(piece: str, sought: str) -> Iterator[int]:
+    place = piece.find(sought)
+    while place >= 0:
+        yield place
+        place = piece.find(sought, place + 1)
+
+
+def _token_starts(text: str) -> Iterator[int]:
+    """Where a token can start: at its first letters if it may be short, else where a long word begins."""
+    passed = _embedded(text)
+    for place, piece in _pieces(text, _LONG):
+        for begins in _BEGINS:
+            yield from (place + each for each in _places(piece, begins))
+        kinds, start = piece.encode("latin-1", "replace").translate(_KINDS), 0
+        while (start := kinds.find(_LONG_WORD, start)) >= 0:
+            end = kinds.find(b" ", start)
+            end = len(kinds) if end < 0 else end
+            span = place + start, place + end
+            around = bisect(passed, (span[0], len(text))) - 1
+            if around < 0 or span[1] > passed[around][1]:
+                # The n of an escaped line break may stand in front of it.
+                yield from (span[0], span[0] + 1)
+                inside = _INSIDE.finditer(piece, start, end)
+                yield from (place + each.start() for each in inside)
+            start = end
+
+
+def _embedded(text: str) -> list[tuple[int, int]]:
+    """Where data stand in base64, as those of a picture: no secret is looked for in them."""
+    found = (_EMBEDDED.search(text, max(0, place - 100)) for place in _places(text, ";base64,"))
+    return [each.span() for each in found if each is not None]
+
+
+def _label_starts(text: str) -> Iterator[int]:
+    """Where a name and a value can start: in front of a word that a name has."""
+    for place, piece in _pieces(text, _WIDEST):
+        lowered = piece.lower()
+        for word, before in _WORDS.items():
+            for each in _places(lowered, word):
+                after = lowered[each + len(word) : each + len(word) + 1]
+                if word not in _ENDS or after in _BETWEEN or after.isspace():
+                    yield from range(max(0, place + each - before), place + each + 1)
 
 
 def scrub_json(value: Any) -> Any:
@@ -62,6 +188,11 @@ def _known(_digest: bytes) -> list[str | None]:
     is left without it.
     """
     return []
+
+
+def _has_label(text: str) -> bool:
+    """Whether a text has a name of secrets in it."""
+    return any(_pattern("label").match(text, start) for start in _label_starts(text))
 
 
 class _Scrubbing:
@@ -103,7 +234,7 @@ class _Scrubbing:
 
     def _clean_text(self, text: str) -> str:
         clean = scrub(text)
-        if text.lstrip()[:1] not in ("{", "[") or (clean == text and not _pattern("label").search(text)):
+        if text.lstrip()[:1] not in ("{", "[") or (clean == text and not _has_label(text)):
             return clean
         try:
             value = json.loads(text)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from inspect import isabstract
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from zoolab.apis.call_deltas import CallsBySlot
 from zoolab.apis.events import server_sent, too_early
@@ -104,15 +103,6 @@ class Api(ABC):
     _tool_types: ClassVar[tuple[str, ...] | None] = None
 
     # Who asks this API
-
-    @property
-    def served_at(self) -> str:
-        """The path of its requests on a server that stands in for the API."""
-        return urlsplit(self.address).path.rstrip("/") + self.path
-
-    def is_spoken_in(self, path: str, headers: Mapping[str, str]) -> bool:  # noqa: ARG002
-        """Whether an HTTP request speaks this API, by its path and its headers (names in small letters)."""
-        return path.startswith(self.served_at)
 
     @abstractmethod
     def recognises(self, body: Mapping[str, Any]) -> bool:

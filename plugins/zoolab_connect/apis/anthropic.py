@@ -120,9 +120,6 @@ class Anthropic(Api):
         tools = body.get("tools") or ()
         return "system" in body or ("max_tokens" in body and any("input_schema" in tool for tool in tools))
 
-    def is_spoken_in(self, path: str, headers: Mapping[str, str]) -> bool:
-        return super().is_spoken_in(path, headers) or "anthropic-version" in headers
-
     def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
         schema = function.get("parameters")
         described = {key: function[key] for key in ("name", "description") if key in function}

@@ -73,6 +73,7 @@ class Gemini(Api):
     stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
     key_from = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
     key_header = "x-goog-api-key"
+    watched = True
     ends: ClassVar[dict[str, str]] = {
         "STOP": "stop",
         "MAX_TOKENS": "length",

@@ -59,6 +59,7 @@ class Ollama(Api):
     address_from = "OLLAMA_HOST"
     path = "/api/chat"
     stream_type = "application/x-ndjson"
+    watched = True
     ends: ClassVar[dict[str, str]] = {"stop": "stop", "length": "length", "load": "error", "unload": "error"}
     settings = frozenset({"logprobs", "model", "stream", "top_logprobs"})
     renamed: ClassVar[dict[str, str]] = {

@@ -7,22 +7,34 @@ import argparse
 import shlex
 import sys
 import webbrowser
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
-from zoolab.models.replay import Replay, local_model
+from zoolab.models.replay import local_model
 from zoolab.records import Model
 from zoolab.text.wording import count as counted
+from zoolab_connect.proxy.addresses import VARIABLES
+from zoolab_connect.proxy.recorded import RecordedFor, example
 from zoolab_connect.proxy.seen import Seen
 from zoolab_connect.proxy.stress import Attempt, stress
 from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, Edit, watch
 
+#: Paths that are named of those that were not understood.
+_MOST_PASSED = 10
+
 
 def proxy(options: argparse.Namespace) -> int:
     """Run a program and watch it; returns the program's own exit code."""
+    if options.example:
+        print(example(), end="")
+        return 0
+    if bool(options.argv) == options.serve:
+        raise InvalidInput("nothing to watch", expected="-- COMMAND ..., or --serve without a command")
     free = (place for number in count(1) if not (place := Path(f"watched-{number}")).exists())
     folder = Path(options.folder) if options.folder else next(free)
     with watch(
@@ -33,11 +45,14 @@ def proxy(options: argparse.Namespace) -> int:
         edit=_edit(options.edit) if options.edit else None,
         faults=dict(map(_fault, options.fault)),
         seed=options.seed,
+        port=options.port,
     ) as seen:
         print(f"zoolab: the traces grow at {seen.page}", file=sys.stderr)
         if options.open:
             webbrowser.open(seen.page)
-        code = seen.run(options.argv)
+        if options.replay and options.argv:
+            _warn("what the program does besides asking is done again: its tools run for real")
+        code = seen.run(options.argv) if options.argv else _serve(seen)
     _tell(seen, folder, options.report)
     return code
 
@@ -50,17 +65,34 @@ def stress_program(options: argparse.Namespace) -> int:
 
     check = shlex.split(options.check) if options.check else None
     faults, to = options.fault or TRAFFIC_FAULTS, answers(options.to)
+    runs = counted(1 + len(set(faults)), "time")
+    _warn(f"the program runs {runs}, and its own tools run each time, for real")
     limits = {"times": options.times, "seconds": options.seconds}
     card = stress(options.argv, check, faults, to=to, seed=options.seed, told=tell, **limits)
     print(card)
     return int(not card.counts.keys().isdisjoint(("failed", "silently wrong")))
 
 
+def _warn(said: str) -> None:
+    print(f"zoolab: {said}; a payment is made again", file=sys.stderr, flush=True)
+
+
+def _serve(seen: Seen) -> int:
+    """Say what a program must be told, and serve until Ctrl-C."""
+    for name, text in seen.environment.items():
+        if "://" in text:
+            print(f"{name}={text}", flush=True)
+    print("zoolab: Ctrl-C ends it", file=sys.stderr, flush=True)
+    with suppress(KeyboardInterrupt):
+        Event().wait()
+    return 0
+
+
 def answers(where: str | None) -> Model | str | None:
     """Who answers: a model of zoolab, an address, or None for what the environment says."""
     kind, _, name = (where or "").partition(":")
     if kind == "recording" and name:
-        return Replay(name)
+        return RecordedFor(name)
     if kind == "local":
         return local_model()(name or None)
     if where is not None and "://" not in where:
@@ -105,5 +137,13 @@ def _tell(seen: Seen, folder: Path, report: bool) -> None:
             print(seen.what_changed(number - 1), file=sys.stderr)
     for why in seen.unread:
         tell(f"not read: {one_line(why, 200)}")
-    kept = f"the traces are in {folder}; zoolab inspect {folder}/001.jsonl shows the first one"
-    tell(kept if seen.traces else "nothing was asked")
+    for name, times in seen.passed.most_common(_MOST_PASSED):
+        tell(f"not understood, passed on: {name}, {counted(times, 'time')}")
+    if (more := len(seen.passed) - _MOST_PASSED) > 0:
+        tell(f"and {counted(more, 'further path')}, passed on and not understood")
+    if not (seen.traces or seen.unread or seen.passed):
+        tell("nothing was asked: did the program read its address from one of these variables?")
+        tell(", ".join(name for names in VARIABLES.values() for name in names))
+        tell("if its address is fixed, give it that of --port N")
+    elif seen.traces:
+        tell(f"the traces are in {folder}; zoolab inspect {folder}/001.jsonl shows the first one")

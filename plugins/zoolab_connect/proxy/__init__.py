@@ -1,9 +1,12 @@
 """Watch a program that zoolab did not write: its requests pass through, and each conversation is a trace.
 
+addresses.py      where the endpoints are, and where the program finds them
+recognising.py    which API a request speaks
 exchange.py       one request of the program and the answer to it, and what they say
 server.py         a server on loopback, which passes both on
 forwarding.py     the real endpoint answers, and its replies can be broken on the way
 answering.py      a model of zoolab answers in its place
+recorded.py       a recording answers an ordinary client
 conversations.py  which request belongs to which conversation
 seen.py           all of this around a program, or around code in a notebook; a page that grows
 watch.py          who answers the program, and what of that is broken on purpose

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
@@ -10,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
-from zoolab.apis import APIS, Api
+from zoolab.apis import APIS
 from zoolab.apis.reading import as_dict
 from zoolab.errors import Fault, InvalidInput, ModelError, ReplayMiss, ZoolabError
 from zoolab.jsontext import encode_line
@@ -25,7 +26,9 @@ from zoolab_connect.proxy.exchange import (
     Upstream,
     only_asked,
     read_reply,
+    with_model,
 )
+from zoolab_connect.proxy.recognising import api_of_request
 
 Body = dict[str, Any]
 #: How many answers of Responses are kept, for requests that begin where one of them ended.
@@ -83,29 +86,30 @@ class AnsweredBy:
         self._keeping = threading.Lock()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        api, body = request.api, request.body
+        api = request.api
         if api is None:
             return self._otherwise(request) if self._otherwise else self._elsewhere(request)
         try:
-            asked = self._read(api, body)
+            asked = self._read(api, request)
         except InvalidInput as problem:
             return self._otherwise(request) if self._otherwise else refusal(request, 400, str(problem))
         try:
             model = self._model_for(request) if self._model_for else self._model
             with self._turn:
                 reply = model(asked)
-            return replace(self._answer(api, body, asked, reply), faults=reply.faults)
+            return replace(self._answer(api, request, asked, reply), faults=reply.faults)
         except Exception as error:
             fault = getattr(error, "fault", None)
             response = self._failure(error, request, asked)
             return replace(response, faults=(fault,)) if isinstance(fault, Fault) else response
 
-    def _read(self, api: str, body: Body) -> Request:
+    def _read(self, api: str, came: HttpRequest) -> Request:
         """The request in Chat's form, with the messages that an earlier answer stands for."""
+        body = came.body
         if not body:
             raise InvalidInput("the body is not a JSON object", expected="a request with messages")
         expect_one_reply(body)
-        request = only_asked(APIS[api].from_body(body))
+        request = with_model(only_asked(APIS[api].from_body(body)), came.model)
         settings = without(request.settings, ["model"] if self._has_name else [])
         messages = request.messages
         if isinstance(before := body.get("previous_response_id"), str):
@@ -118,11 +122,14 @@ class AnsweredBy:
             messages = [*told, *kept, *messages[len(told) :]]
         return replace(request, messages=messages, settings=settings)
 
-    def _answer(self, api: str, body: Body, asked: Request, reply: Reply, half: bool = False) -> HttpResponse:
+    def _answer(
+        self, api: str, came: HttpRequest, asked: Request, reply: Reply, half: bool = False
+    ) -> HttpResponse:
+        body = came.body
         if self._model_for and reply.raw:
             response: Body = reply.raw
         else:
-            name = str(body.get("model") or reply.model or "unknown")
+            name = came.model or reply.model or "unknown"
             response = APIS[api].response(reply, name, uuid.uuid4().hex, int(time.time()))
         if api == "responses" and body.get("store") is not False:
             # The instructions of a request do not go on to the next one.
@@ -133,15 +140,18 @@ class AnsweredBy:
                     del self._kept[next(iter(self._kept))]
         # What broke off when it was recorded breaks off again.
         broke_off = reply.finish_reason == BROKEN_OFF
-        if body.get("stream") is not True:
+        if not came.wants_stream:
             whole = _json_response(200, response)
             return replace(whole, content=_broken_off(whole.content)) if half or broke_off else whole
         if api == "openai" and not as_dict(body.get("stream_options")).get("include_usage"):
             response = without(response, ["usage"])
-        pieces = APIS[api].stream_bytes(APIS[api].events(response))
+        pieces: Iterable[bytes] = APIS[api].stream_bytes(APIS[api].events(response))
         if broke_off:
             pieces = _without_end(api, [*pieces])
         headers = {"content-type": APIS[api].stream_type}
+        if api == "gemini" and "alt=sse" not in came.path and not broke_off:
+            pieces = [encode_line([*APIS[api].events(response)]).encode()]
+            headers = {"content-type": "application/json"}
         return HttpResponse(200, headers, _broken_off(pieces) if half else pieces)
 
     def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
@@ -153,7 +163,7 @@ class AnsweredBy:
                 return error.response
             case ModelError(dropped=Reply() as reply):
                 with suppress(ZoolabError):  # it may have no form in this API
-                    return self._answer(str(request.api), request.body, asked, reply, half=True)
+                    return self._answer(str(request.api), request, asked, reply, half=True)
             case ModelError(status=int(status)):
                 return refusal(request, status, SAYS[status] if hasattr(error, "fault") else str(error))
             case ReplayMiss():
@@ -164,7 +174,8 @@ class AnsweredBy:
 
     def _elsewhere(self, request: HttpRequest) -> HttpResponse:
         path, name = request.path.partition("?")[0], about(self._model).name
-        status, body = models_listed(path.removeprefix("/v1"), name) if request.method == "GET" else (404, {})
+        listed = re.sub(r"\A.*?(?=/models(?:/|\Z))", "", path)
+        status, body = models_listed(listed, name) if request.method == "GET" else (404, {})
         if status == 200:
             return _json_response(200, body)
         return refusal(
@@ -172,21 +183,12 @@ class AnsweredBy:
         )
 
 
-def spoken_in(request: HttpRequest) -> Api:
-    """The API that a request speaks, whatever its path; Chat Completions if none says that it does."""
-    spoken = (
-        each
-        for each in reversed([*APIS.values()])
-        if each.watched and each.is_spoken_in(request.path, request.headers)
-    )
-    return next(spoken, APIS["openai"])
-
-
 def refusal(
     request: HttpRequest, status: int, said: str, kind: str = "", headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
     """An error in the form of the API that a request speaks; its type is by default that of the status."""
-    return _json_response(status, spoken_in(request).error(status, said, kind), headers)
+    spoken = api_of_request(request.path, request.headers, request.body)
+    return _json_response(status, spoken.error(status, said, kind), headers)
 
 
 def _json_response(status: int, body: Body, headers: Mapping[str, str] | None = None) -> HttpResponse:

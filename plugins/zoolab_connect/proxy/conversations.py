@@ -129,11 +129,11 @@ class Conversations:
     """All conversations of a program, in the order in which they began.
 
     Args:
-        begin: Makes the trace of a new conversation, from the body of its first request.
+        begin: Makes the trace of a new conversation, from the name of the model that its first request asks.
         grown: Is told of each conversation that has grown.
     """
 
-    def __init__(self, begin: Callable[[dict[str, Any]], Trace], grown: Callable[[Trace], None]) -> None:
+    def __init__(self, begin: Callable[[str], Trace], grown: Callable[[Trace], None]) -> None:
         self.all: list[Conversation] = []
         self._begin, self._grown = begin, grown
         #: The conversations of Responses whose messages the endpoint keeps, by the id of the last answer.
@@ -154,7 +154,8 @@ class Conversations:
         names = [name_of(message) for message in request.prefix]
         found = found or self._find(request, names)
         if found is None:
-            found = Conversation(self._begin(body))
+            model = request.settings.get("model") or body.get("model")
+            found = Conversation(self._begin(str(model or "")))
             self.all.append(found)
         found.ask(request, names, body, came)
         self._grown(found.trace)

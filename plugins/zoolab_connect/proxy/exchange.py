@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from zoolab.apis import APIS
@@ -15,13 +16,13 @@ from zoolab.jsontext import json_or, parse_json
 from zoolab.models.openai import NOT_JSON
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub, scrub_json
+from zoolab_connect.proxy.addresses import Endpoint
+from zoolab_connect.proxy.recognising import api_asked, model_named, wants_stream
 
 #: The `finish_reason` of a reply whose connection broke before its end.
 BROKEN_OFF = "incomplete"
 #: Bytes of a request, and of what is kept of an answer.
 MAX_BYTES = 64 * 1024 * 1024
-#: The names of the APIs whose conversations are understood, by the path of their requests.
-WATCHED: Mapping[str, str] = {each.served_at: each.name for each in APIS.values() if each.watched}
 #: What says how a reply is delivered, stored or billed, and nothing of what is asked.
 DELIVERY = (
     *("stream", "stream_options", "store", "metadata", "user", "service_tier", "previous_response_id"),
@@ -32,7 +33,7 @@ DELIVERY = (
 SAID_BROKEN_OFF = "the answer broke off"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HttpRequest:
     """A request as the program sent it. The names of headers are in small letters."""
 
@@ -41,16 +42,31 @@ class HttpRequest:
     path: str
     headers: Mapping[str, str]
     content: bytes
+    #: The endpoint whose address the program used; None if it is to be told from the request.
+    door: Endpoint | None = None
 
-    @property
+    @cached_property
     def api(self) -> str | None:
         """The API of a request for a reply; None for any other request."""
-        return WATCHED.get(self.path.partition("?")[0]) if self.method == "POST" else None
+        found = api_asked(self.path, self.headers, self.body) if self.method == "POST" else None
+        return found.name if found else None
 
-    @property
+    @cached_property
     def body(self) -> dict[str, Any]:
         """The content as an object; empty if it is none."""
+        if self.method != "POST":
+            return {}
         return as_dict(json_or({}, self.content.decode("utf-8", "replace"), MAX_BYTES))
+
+    @property
+    def wants_stream(self) -> bool:
+        """Whether a request for a reply asks for a stream."""
+        return wants_stream(str(self.api), self.path, self.body)
+
+    @property
+    def model(self) -> str:
+        """The model that a request for a reply names; empty if it names none."""
+        return model_named(str(self.api), self.path, self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +89,22 @@ class HttpResponse:
 Upstream = Callable[[HttpRequest], HttpResponse]
 
 
-def read_request(api: str, content: bytes) -> tuple[Request, dict[str, Any]]:
+def read_request(api: str, asked: HttpRequest) -> tuple[Request, dict[str, Any]]:
     """A request for a reply, and its whole body, without secrets.
 
     Raises `InvalidInput` if it is none, or holds what zoolab has no form for, such as an image; and
     `NotStrictJSON`.
     """
-    body = scrub_json(parse_json(content.decode("utf-8", "replace"), MAX_BYTES))
-    return only_asked(APIS[api].from_body(body)), body
+    body = scrub_json(parse_json(asked.content.decode("utf-8", "replace"), MAX_BYTES))
+    request = only_asked(APIS[api].from_body(body))
+    return with_model(request, model_named(api, asked.path, as_dict(body))), body
+
+
+def with_model(request: Request, model: str) -> Request:
+    """A request that names its model, if its API names it in the address alone."""
+    if not model or "model" in request.settings:
+        return request
+    return replace(request, settings={"model": model, **request.settings})
 
 
 def only_asked(request: Request) -> Request:
@@ -93,7 +117,10 @@ def read_reply(api: str, content: bytes, streamed: bool = False) -> Reply:
     try:
         if streamed:
             return APIS[api].streamed(events_in([content]))
-        return APIS[api].reply(without_error(json.loads(content)))
+        answer = json.loads(content)
+        if isinstance(answer, list):  # Gemini streams a list if nobody asks for server-sent events
+            return APIS[api].streamed(map(without_error, answer))
+        return APIS[api].reply(without_error(answer))
     except NOT_JSON as error:
         raise ModelError(f"the answer is not JSON: {error}", expected="a reply") from None
 
@@ -107,7 +134,8 @@ def said_in(api: str, response: HttpResponse, content: bytes, whole: bool) -> Re
         told = scrub_json(why if isinstance(why, str) else text)
         return f"the endpoint answered {response.status}: {' '.join(told.split())[:300]}"
     try:
-        reply = read_reply(api, content, "event-stream" in response.headers.get("content-type", ""))
+        kind = response.headers.get("content-type", "")
+        reply = read_reply(api, content, "event-stream" in kind or "ndjson" in kind)
     except Exception as error:
         return scrub(str(error)) if whole else SAID_BROKEN_OFF
     message, raw = scrub_json(reply.message), scrub_json(reply.raw)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from zoolab.apis import APIS
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode_line
 from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request, without
-from zoolab_connect.proxy.answering import PassedOn, refusal, spoken_in
+from zoolab_connect.proxy.addresses import Endpoint
+from zoolab_connect.proxy.answering import PassedOn, refusal
 from zoolab_connect.proxy.exchange import HttpRequest, HttpResponse, Upstream, read_reply
+from zoolab_connect.proxy.recognising import api_of_request, path_without_stream
 
-OPENAI_URL = APIS["openai"].address
-ANTHROPIC_URL = APIS["anthropic"].address
 #: Seconds that a connection may take. An answer may take as long as it likes.
 _CONNECT = 10.0
 #: Headers that concern one connection only (RFC 9110, 7.6.1).
@@ -32,17 +31,17 @@ class Forward:
     """An upstream that passes each request on to its real endpoint, and the answer back as it comes.
 
     Args:
-        openai_url: Where Chat Completions, Responses and all other paths are; it ends with `/v1`.
-        anthropic_url: Where requests for Anthropic's API go; it does not end with `/v1`.
+        endpoints: Where the APIs are. A request goes to the endpoint whose address the program used; if that
+            is not known, to the first one of the API that it speaks, and else to the first one of all.
 
-    Nothing is kept, asked again or followed elsewhere; a redirect is an answer. The content of an answer
-    comes unbuffered, and raises `ConnectionError` if the endpoint breaks it off. An endpoint that cannot
-    be reached is an error 502.
+    The path stays as it came. Nothing is kept, asked again or followed elsewhere; a redirect is an answer.
+    The content of an answer comes unbuffered, and raises `ConnectionError` if the endpoint breaks it off. An
+    endpoint that cannot be reached is an error 502.
     """
 
-    def __init__(self, openai_url: str, anthropic_url: str) -> None:
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         http = http_library()
-        self.openai_url, self.anthropic_url = openai_url.rstrip("/"), anthropic_url.rstrip("/")
+        self.endpoints = tuple(endpoints)
         self._client = http.Client(
             timeout=http.Timeout(None, connect=_CONNECT),
             limits=http.Limits(max_connections=None, max_keepalive_connections=100),
@@ -52,11 +51,10 @@ class Forward:
         )
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        http, path, base = http_library(), request.path, self.anthropic_url
-        if not path.startswith("/"):
+        http = http_library()
+        if not request.path.startswith("/"):
             return refusal(request, 400, "the path of the request does not begin with /")
-        if spoken_in(request).name != "anthropic":
-            base, path = self.openai_url, re.sub(r"\A/v1(?=[/?]|\Z)", "", path)
+        target = self._endpoint_of(request).target(request.path)
         headers = [
             (name.encode("latin-1"), value.encode("latin-1"))
             for name, value in _end_to_end(request.headers).items()
@@ -64,13 +62,20 @@ class Forward:
         ]
         headers.append((b"accept-encoding", b"identity"))
         try:
-            outgoing = http.Request(request.method, base + path, headers=headers, content=request.content)
+            outgoing = http.Request(request.method, target, headers=headers, content=request.content)
             answer = self._client.send(outgoing, stream=True)
         except (http.HTTPError, http.InvalidURL) as error:
-            host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", base)
+            host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", target)
             return refusal(request, 502, f"cannot reach {host}: {type(error).__name__}")
         told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
         return HttpResponse(answer.status_code, _end_to_end(told), _pieces(answer), close=answer.close)
+
+    def _endpoint_of(self, request: HttpRequest) -> Endpoint:
+        if request.door is not None:
+            return request.door
+        spoken = api_of_request(request.path, request.headers, request.body).name
+        spoken = "openai" if spoken == "responses" else spoken
+        return next((each for each in self.endpoints if each.api == spoken), self.endpoints[0])
 
     def close(self) -> None:
         """Close the connections to the endpoints."""
@@ -106,8 +111,11 @@ def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
     Raises:
         PassedOn: The endpoint gives no reply. The program gets what it answers.
     """
+    api = str(request.api)
     body = without(request.body, ("stream", "stream_options"))
-    whole = replace(request, content=encode_line(body).encode())
+    body |= {"stream": False} if api == "ollama" else {}
+    path = path_without_stream(api, request.path)
+    whole = replace(request, path=path, content=encode_line(body).encode())
 
     def model(_request: Request) -> Reply:
         response = forward(whole)
@@ -116,7 +124,7 @@ def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
         except ConnectionResetError as error:
             raise PassedOn(str(error), refusal(request, 502, str(error))) from None
         try:
-            return read_reply(str(request.api), content)
+            return read_reply(api, content)
         except ModelError as error:
             passed = replace(response, content=[content])
             raise PassedOn(f"the endpoint answered {response.status} without a reply", passed) from error

@@ -9,9 +9,11 @@ import secrets
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
@@ -25,6 +27,7 @@ from zoolab.records import Reply
 from zoolab.runs import Trace, inspect
 from zoolab.secrets import scrub
 from zoolab.show.page import growing_page, render_steps
+from zoolab_connect.proxy.addresses import KEYS, Endpoint, endpoints_of
 from zoolab_connect.proxy.changes import Report, what_changed
 from zoolab_connect.proxy.conversations import Conversation, Conversations
 from zoolab_connect.proxy.exchange import (
@@ -48,6 +51,9 @@ _LAST = re.compile(
     re.DOTALL,
 )
 
+#: Paths that are counted, and the length of one.
+_MOST_PATHS, _LONGEST_PATH = 100, 200
+_OTHER_PATHS = "other paths"
 #: Seconds after which a browser that waits is told that nothing is new.
 _QUIET = 15.0
 #: Steps on a page. It is for watching; `Trace.to_html` makes a page of one conversation.
@@ -148,10 +154,12 @@ class LivePages:
 
 
 class Seen(AbstractContextManager["Seen"]):
-    """What goes to the endpoints of OpenAI and Anthropic while it is open; made by `watch`.
+    """What goes to the endpoints of models while it is open; made by `watch`.
 
-    While it is open, `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` name this place, in this process and in those
-    that it starts, so clients that are made meanwhile pass through here. Keys are passed on and never kept.
+    While it is open, `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` and the like name this place, in this process
+    and in those that it starts, so clients that are made meanwhile pass through here. Each path is the one
+    that the program uses without a watch. If requests are forwarded, each endpoint has a port of its own, so
+    that a key goes nowhere else. Keys are passed on and never kept.
     """
 
     def __init__(
@@ -159,16 +167,24 @@ class Seen(AbstractContextManager["Seen"]):
         upstream: Upstream,
         folder: Path | None,
         who: Header,
+        endpoints: Sequence[Endpoint] = (),
         *,
+        forwards: bool = False,
         key: str = "",
+        port: int = 0,
         ended: Callable[[], None] = lambda: None,
     ) -> None:
         self.folder = folder
         #: Requests that could not be read as a conversation, and why. They were passed on all the same.
         self.unread: list[str] = []
+        #: Requests that passed and ask for no reply, counted by method and path; of many paths, the first.
+        self.passed: Counter[str] = Counter()
         #: What was broken on purpose, in all conversations.
         self.faults: list[Fault] = []
         self._upstream, self._who, self._key, self._ended = upstream, who, key, ended
+        self._endpoints, self._forwards = tuple(endpoints) or endpoints_of({}), forwards
+        self._doors: dict[Endpoint, LoopbackServer] = {}
+        self._port = port
         self._keeper: Replay | None = None
         self._conversations = Conversations(self._begin, self._grown)
         self._inspectors: list[Inspector] = []
@@ -180,7 +196,9 @@ class Seen(AbstractContextManager["Seen"]):
         # What passes through must not wait for what is written about it.
         self._switches = sys.getswitchinterval()
         sys.setswitchinterval(min(self._switches, 0.0005))
-        self._server = LoopbackServer(self._answer)
+        self._server = LoopbackServer(self._answer, self._port)
+        if self._forwards:
+            self._doors = {each: LoopbackServer(partial(self._answer, door=each)) for each in self._endpoints}
         self._recorder = threading.Thread(target=self._record, daemon=True)
         self._recorder.start()
         for name, text in self.environment.items():
@@ -199,7 +217,8 @@ class Seen(AbstractContextManager["Seen"]):
         self._recorder.join()
         sys.setswitchinterval(self._switches)
         self.pages.close()
-        self._server.close()
+        for server in (self._server, *self._doors.values()):
+            server.close()
         self._ended()
         for number, trace in enumerate(self.traces, 1):
             if self.folder is not None:
@@ -231,13 +250,16 @@ class Seen(AbstractContextManager["Seen"]):
     @property
     def environment(self) -> dict[str, str]:
         """What a program must be told to pass through here, as environment variables."""
-        own = {"OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_BASE_URL": self.url}
+        own: dict[str, str] = {}
+        for endpoint in self._endpoints:
+            place = self._doors.get(endpoint, self._server).url + endpoint.path
+            own |= dict.fromkeys(endpoint.variables, place)
         before = {**os.environ, **self._before}
         for name in ("NO_PROXY", "no_proxy"):
             own[name] = ",".join(filter(None, [before.get(name), "127.0.0.1"]))
         # No key is needed where a model here answers, but clients refuse to begin without one.
-        keys = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if self._key]
-        return {**own, **{name: self._key for name in keys if not before.get(name)}}
+        keys = [names[0] for names in KEYS.values() if self._key and not any(map(before.get, names))]
+        return {**own, **dict.fromkeys(keys, self._key)}
 
     def run(self, command: Sequence[str]) -> int:
         """Run a program that passes through here, to its end; returns its exit code.
@@ -273,13 +295,17 @@ class Seen(AbstractContextManager["Seen"]):
 
     # What passes through
 
-    def _answer(self, request: HttpRequest) -> HttpResponse:
+    def _answer(self, request: HttpRequest, door: Endpoint | None = None) -> HttpResponse:
+        request = replace(request, door=door)
         page = self.pages.of(request.path) if request.method == "GET" else None
-        if page is not None or request.api is None:
-            return page or self._upstream(request)
-        api, asked, came = request.api, request.content, perf_counter()
+        if page is not None:
+            return page
+        if request.api is None:
+            self._told.put(partial(self._pass, request))
+            return self._upstream(request)
+        api, came = request.api, perf_counter()
         found: list[Conversation] = []  # none if the request cannot be read as one of a conversation
-        self._told.put(lambda: found.append(self._conversations.ask(*read_request(api, asked), came)))
+        self._told.put(lambda: found.append(self._conversations.ask(*read_request(api, request), came)))
         response = self._upstream(request)
 
         def heard(content: bytes, whole: bool) -> None:
@@ -299,6 +325,10 @@ class Seen(AbstractContextManager["Seen"]):
             except Exception as error:  # whatever passes through, the watch goes on
                 self.unread.append(scrub(str(error)))
 
+    def _pass(self, request: HttpRequest) -> None:
+        name = scrub(f"{request.method} {request.path.partition('?')[0]}")[:_LONGEST_PATH]
+        self.passed[name if name in self.passed or len(self.passed) < _MOST_PATHS else _OTHER_PATHS] += 1
+
     def _answered(
         self, found: list[Conversation], response: HttpResponse, said: Reply | str, came: float
     ) -> None:
@@ -316,10 +346,10 @@ class Seen(AbstractContextManager["Seen"]):
             response = {**completion_of(reply), "sent": dict(conversation.sent)}
             self._keeper.recording.add(self._keeper.body(conversation.request), response)
 
-    def _begin(self, body: dict[str, Any]) -> Trace:
+    def _begin(self, model: str) -> Trace:
         number = len(self._conversations.all) + 1
         path = None if self.folder is None else self.folder / f"{number:03}.jsonl"
-        return Trace(path, meta={"model": str(body.get("model") or ""), "watched": number})
+        return Trace(path, meta={"model": model, "watched": number})
 
     def _grown(self, trace: Trace) -> None:
         self.pages.grown()

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
 from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream
 
@@ -22,14 +23,18 @@ _OURS = ("content-length", "date", "server")
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """Answers requests on a free port of 127.0.0.1, each in a thread of its own, until it is closed."""
+    """Answers requests on a port of 127.0.0.1 (0: a free one), each in a thread of its own, until closed."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = 256
 
-    def __init__(self, answer: Upstream) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, answer: Upstream, port: int = 0) -> None:
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except (OSError, OverflowError) as error:
+            what = f"cannot listen on port {port}: {getattr(error, 'strerror', None) or error}"
+            raise InvalidInput(what, advice="take another port, or 0 for a free one") from None
         self.answer, self.url = answer, f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
@@ -121,15 +126,19 @@ class _Handler(BaseHTTPRequestHandler):
             response.close()
 
     def _send_pieces(self, pieces: Iterable[bytes]) -> None:
-        self.send_header("transfer-encoding", "chunked")
+        # HTTP/1.0 knows no chunks: there, the end of the connection is the end of the answer.
+        chunked, closes = self.request_version != "HTTP/1.0", self.close_connection
+        if chunked:
+            self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         # Without the last chunk, the program sees that the answer is not whole.
         self.close_connection = True
         for piece in pieces:
             if piece:
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-        self.wfile.write(b"0\r\n\r\n")
-        self.close_connection = False
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+        if chunked:
+            self.wfile.write(b"0\r\n\r\n")
+            self.close_connection = closes
 
     def log_message(self, *_: Any) -> None:
         """Nothing is printed: what passes through is in the traces."""

@@ -21,9 +21,10 @@ from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab_connect.faulty.kinds import FAULTS, Plan, make_plan
 from zoolab_connect.faulty.model import Faulty
+from zoolab_connect.proxy.addresses import endpoints_of
 from zoolab_connect.proxy.answering import AnsweredBy
 from zoolab_connect.proxy.exchange import Upstream
-from zoolab_connect.proxy.forwarding import ANTHROPIC_URL, OPENAI_URL, Forward, endpoint_model
+from zoolab_connect.proxy.forwarding import Forward, endpoint_model
 from zoolab_connect.proxy.seen import RECORDING, Seen
 
 #: The faults that reach a program through its traffic; those of tools do not.
@@ -94,16 +95,17 @@ def watch(
     faults: Iterable[str] | Mapping[str, float] = (),
     seed: int | str = 0,
     times: int | None = None,
+    port: int = 0,
 ) -> Seen:
     """Watch what a program asks models, whatever it is written with.
 
-    Clients of OpenAI (Chat Completions and Responses) and of Anthropic (Messages) that are made within the
-    `with` pass through here, and each conversation becomes a trace. A program of its own is started with
-    `seen.run([...])`.
+    Clients of OpenAI (Chat Completions and Responses), Anthropic (Messages), Gemini and Ollama that are made
+    within the `with` pass through here, and each conversation becomes a trace. A program of its own is
+    started with `seen.run([...])`.
 
     Args:
-        to: Who answers: a model of zoolab, or the address of an endpoint; by default what `OPENAI_BASE_URL`
-            and `ANTHROPIC_BASE_URL` say, or the providers' own addresses.
+        to: Who answers: a model of zoolab, or the address of an endpoint, as a client of OpenAI needs it; by
+            default what `OPENAI_BASE_URL` and the like say, or the providers' own addresses.
         folder: A new or empty folder for a file a conversation, and a recording of all of them. Secrets
             are taken out.
         replay: The folder of an earlier watch: it answers, without a network and without a key.
@@ -112,6 +114,7 @@ def watch(
         faults: Faults of `Faulty` that are to happen in the replies, with their rates.
         seed: As for `Faulty`.
         times: As for `Faulty`; and so many attempts of the same request have a fault at most.
+        port: The port of `seen.url`, for programs that read no environment variable; 0 is a free one.
 
     Raises:
         InvalidInput: The folder is not empty, or holds no recording; a fault is not known; or `to` or `edit`
@@ -146,23 +149,22 @@ def watch(
     # What was broken or written by hand is never passed off as what a model said.
     changed = bool(plan.rates) or edit is not None
     address, given = (to, None) if isinstance(to, str) else ("", to)
+    endpoints = endpoints_of(os.environ, address)
     if given is not None or (recorded is not None and not live):
         model = model_of(given)
         said = about(model)
         made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
         header = Header(made, said.model or "", said.who) if recorded is None else recorded.header
         header = replace(header, made="authored") if changed else header
-        return Seen(AnsweredBy(model), place, header, key="none")
-    openai_url = address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    anthropic_url = address or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
-    forward = Forward(openai_url.rstrip("/").removesuffix("/v1") + "/v1", anthropic_url.removesuffix("/v1"))
+        return Seen(AnsweredBy(model), place, header, endpoints, key="none", port=port)
+    forward = Forward(endpoints)
     upstream: Upstream = forward
     if recorded is not None or plan.rates:
         upstream = AnsweredBy(
             model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward
         )
-    header = Header("authored" if changed else "recorded", "", scrub(openai_url))
-    return Seen(upstream, place, header, ended=forward.close)
+    header = Header("authored" if changed else "recorded", "", scrub(endpoints[0].address))
+    return Seen(upstream, place, header, endpoints, forwards=True, port=port, ended=forward.close)
 
 
 def traffic_plan(
