@@ -327,7 +327,7 @@ def test_three_ways_to_fork_and_the_parent_stays(look):
     shown.press("f")
     shown.click("Back")
     edit_the_value(shown, "7")
-    expect(shown.find(".zl-fork-live")).to_contain_text("costs nothing")
+    expect(shown.find(".zl-fork-live")).to_contain_text("Free.")
     shown.click("Re-run live")
     shown.at("step 5 of 8, turn 1", side="other")
     shown.press("End")
@@ -372,7 +372,7 @@ def test_two_traces_side_by_side_move_together(look):
 
 def test_a_step_that_the_other_trace_has_not_is_said_to_be_missing(look):
     shown = look("two")
-    expect(shown.find(".zl-comparing")).to_contain_text("5 steps more")
+    expect(shown.find(".zl-comparing")).to_contain_text("5 more steps")
     shown.press("Home", *["ArrowRight"] * 4)
     shown.says("execute")
     shown.says("No such step in this trace.", side="other")
