@@ -141,7 +141,8 @@ def test_the_deltas_make_the_message(name: str) -> None:
 def test_tokens_have_the_names_of_chat_completions(name: str) -> None:
     usage = walked(name, False)[0].turns[0].reply.usage
     counts = {"prompt_tokens": 15, "completion_tokens": 7, "total_tokens": 22}
-    cached = {} if name == "ollama" else {"prompt_tokens_details": {"cached_tokens": 4}}
+    written = {"anthropic": {"cache_write_tokens": 1}, "responses": {"cache_write_tokens": 0}}.get(name, {})
+    cached = {} if name == "ollama" else {"prompt_tokens_details": {"cached_tokens": 4, **written}}
     thought = (
         {"completion_tokens_details": {"reasoning_tokens": 2}} if name in ("responses", "gemini") else {}
     )

@@ -225,6 +225,10 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert ran.code == 1
     assert ran.out.splitlines()[-1].startswith(". not reached     nan          exit code 0")
     assert "! silently wrong  empty_reply" in ran.out
-    assert ran.err.splitlines()[:2] == ["zoolab: no fault: exit code 0", "zoolab: empty_reply: exit code 0"]
+    told = (
+        "zoolab: the program runs 3 times, and its own tools run each time, for real; a payment is made again"
+    )
+    runs = ["zoolab: no fault: exit code 0", "zoolab: empty_reply: exit code 0"]
+    assert ran.err.splitlines()[:3] == [told, *runs]
     wrong = zoo("stress", "--fault", "hang", *run)
     assert (wrong.code, "Traceback" in wrong.err) == (2, False)
