@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -68,7 +69,8 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
 
 def _not_asked(probe: Probe, error: ModelError) -> ProbeResult:
     why, advice = f"could not be asked: {error.what}", error.advice
-    if probe.request.tool_choice != "auto" and error.status == 400:
+    about_the_choice = re.search(r"tool[ _]?choice|forced", error.what, re.IGNORECASE)
+    if probe.request.tool_choice != "auto" and error.status == 400 and about_the_choice:
         why = f"it refuses a forced choice: {error.what}"
         advice = (
             "leave tool_choice out for this model, and name the tool in the prompt; it may still call tools"
