@@ -406,3 +406,8 @@ def test_few_places_of_a_long_text_are_tried():
     prose = "The model asks for the key of the token, and says some-thing well-known. " * 2_000
     assert len({*_token_starts(prose), *_label_starts(prose)}) < len(prose) / 2
     assert not {*_token_starts("the quick brown fox " * 5_000)}
+
+
+def test_pictures_side_by_side_stay_as_they_are():
+    text = " ".join(f"data:image/png;base64,{letter * 40}" for letter in "ABC") + " the end"
+    assert scrub(text) == text
