@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from zoolab.errors import InvalidInput, UnknownOption
 from zoolab.jsontext import excerpt
-from zoolab.records import Limits, Message
+from zoolab.records import Limits, Message, Tape
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 
@@ -42,6 +42,7 @@ class WalkOptions(TypedDict, total=False):
     answer_schema: Any
     condense: Callable[[list[Message]], Iterable[Message]] | None
     on_delta: Callable[[dict[str, Any]], object] | None
+    tape: Tape | None
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -65,6 +66,7 @@ class Options:
     answer_schema: Any = None
     condense: Callable[[list[Message]], Iterable[Message]] | None = None
     on_delta: Callable[[dict[str, Any]], object] | None = None
+    tape: Tape | None = None
 
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():
@@ -137,5 +139,6 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "calls": (lambda it: it in (None, "native", "text", "auto"), "native, text or auto"),
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
     "condense": (lambda it: it is None or callable(it), "a function from messages to messages"),
+    "tape": (lambda it: it is None or _has(it, "take"), "a tape, as trace.fork() makes it"),
     "on_delta": (lambda it: it is None or callable(it), "a function that takes a delta, a dict"),
 }

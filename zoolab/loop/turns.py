@@ -28,6 +28,7 @@ from zoolab.records import (
     Request,
     Result,
     Step,
+    Taped,
     ToolCall,
     Verdict,
     Withheld,
@@ -53,7 +54,8 @@ _BY_HAND = Decision("pending", "this tool has no function here: send its Outcome
 #: The budgets of retries for the final answer and for failed replies; no tool can have these names.
 ANSWER = "the final answer"
 REPLY = "the reply"
-_MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
+#: What is wrong with a call by the fault of its model: `Limits(retries=)` counts such turns.
+MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
 
 class Turns:
@@ -101,6 +103,10 @@ class Turns:
 
             self.answers = AnswerSchema(options)
             self.system, self.settings = self.answers.asked_for(calls)
+        if options.tape is not None:
+            self.failures.update(options.tape.failures)
+            for call, arguments, result in options.tape.earlier:
+                self.results[call.name][_asked(call, arguments)] = result
 
     def define(self, registry: ToolRegistry) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
@@ -232,7 +238,7 @@ class Turns:
             )
             if answer is not None:
                 verdict = _settled(answer, verdict)
-            if not verdict.ok and verdict.error_code in _MODELS_FAULT:
+            if not verdict.ok and verdict.error_code in MODELS_FAULT:
                 self.failures[budget] = failed + 1
             verdicts.append(verdict)
         self._put_repairs(calls, verdicts)
@@ -262,6 +268,7 @@ class Turns:
         """Ask for permission, run what may run, show each outcome; returns one for each call."""
         jobs: dict[int, Job] = {}
         outcomes: list[Any] = [None] * len(calls)
+        played: dict[int, Result | None] = {}
         for slot, call in enumerate(calls):
             verdict = verdicts[slot]
             if not verdict.ok:
@@ -275,10 +282,10 @@ class Turns:
                 outcomes[slot] = INTERRUPTED
                 continue
             arguments = verdict.arguments or {}
-            decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
-            if decision.choice == "pending":
-                decision = yield from self._wait(call, tool, arguments, decision)
-            if isinstance(decision, Outcome):
+            decision = yield from self._permit(call, tool, arguments)
+            if isinstance(decision, Taped):
+                outcomes[slot], played[slot] = decision.outcome, decision.result
+            elif isinstance(decision, Outcome):
                 outcomes[slot] = decision
             elif decision.allowed:
                 bound = verdict.bound.take(tool, arguments) if isinstance(verdict.bound, Bound) else None
@@ -288,13 +295,14 @@ class Turns:
         if self.interrupt is not None:
             outcomes = [INTERRUPTED if slot in jobs else outcome for slot, outcome in enumerate(outcomes)]
             jobs = {}
-        # What is given in place of a call has run before if it took time: in the trace that was forked.
-        self.ran = frozenset(jobs) | {slot for slot, each in enumerate(outcomes) if each and each.duration_ms}
+        # What a tape gives has run before if it took time.
+        self.ran = frozenset(jobs) | {slot for slot in played if outcomes[slot].duration_ms}
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
                 outcome = next(done) if slot in jobs else outcomes[slot]
-                self.made[slot] = self._make(call, outcome)
+                said = played.get(slot)
+                self.made[slot] = replace(said, tool_call_id=call.id) if said else self._make(call, outcome)
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
                 outcomes[slot] = outcome
                 if answer is not None:
@@ -368,15 +376,35 @@ class Turns:
             self.interrupt = interrupt
             return check_call(call, registry, deny=denied)
 
-    def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
+    def _permit(self, call: ToolCall, tool: Tool, arguments: dict[str, Any]) -> Ask:
+        """Return the decision on a call; or its outcome, where a tape or a person gives one."""
+        tape = self.options.tape
+        taped = None if tape is None else tape.take(tool, arguments)
+        if taped is None:
+            decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
+            decision = decision if tape is None else tape.decide(tool, arguments, decision)
+            if decision.choice != "pending":
+                return decision
+            given = yield from self._wait(call, decision)
+            return given if isinstance(given, Outcome) else self.permissions.settle(tool, arguments, given)
+        if taped.asked is not None:
+            given = yield from self._wait(call, taped.asked)
+            if isinstance(given, Outcome):
+                return taped if given is taped.answer else given
+            if given is not taped.answer and given.choice != "pending":
+                settled = self.permissions.settle(tool, arguments, given)
+                if settled.allowed != taped.ran:
+                    return settled
+        return taped
+
+    def _wait(self, call: ToolCall, pending: Decision) -> Ask:
         """Wait for a decision on a call, or for an outcome that is given in place of running it."""
         try:
             answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
         except KeyboardInterrupt as interrupt:  # while a person was asked
             self.interrupt = interrupt
             return INTERRUPTED
-        given = _settled(answer, pending)
-        return given if isinstance(given, Outcome) else self.permissions.settle(tool, arguments, given)
+        return _settled(answer, pending)
 
     def _pick(self, messages: Sequence[Message]) -> list[Tool]:
         retrieve, choice = self.options.retrieve, self.options.tool_choice
@@ -396,10 +424,16 @@ class Turns:
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
             with self.budget:
-                return self.runner.run(jobs) if jobs else []
+                done = self.runner.run(jobs) if jobs else []
         except Interrupted as interrupt:
             self.interrupt = interrupt
-            return interrupt.outcomes
+            done = interrupt.outcomes
+        tape = self.options.tape
+        if tape is None:
+            return done
+        for job, outcome in zip(jobs, done, strict=True):
+            tape.keep(job.tool, job.arguments, outcome)
+        return [replace(outcome, origin="ran") for outcome in done]
 
     def _make(self, call: ToolCall, outcome: Outcome) -> Result:
         tool = self.registry.get(call.name) if call.slot in self.ran else None
@@ -414,10 +448,7 @@ class Turns:
         `arguments` are those that ran, so that a repaired call is the same as one that needed no repair.
         """
         result = self.made.pop(slot, None) or self._make(call, outcome)
-        results = self.results[call.name]
-        if arguments is None:  # they are broken, or do not meet the schema
-            arguments = json_or(call.arguments, call.arguments.strip() or "{}")
-        asked = canonical(arguments)
+        results, asked = self.results[call.name], _asked(call, arguments)
         before = results.get(asked)
         if before is not None and _without_measures(before) == _without_measures(result):
             result = replace(result, repeats=before.repeats + 1)
@@ -429,6 +460,13 @@ class Turns:
     def _replace_last(self, message: Message) -> None:
         """Replace the last message in a new list: moments that were handed out stay as they are."""
         self.messages = self.messages.first(len(self.messages) - 1).with_next(message)
+
+
+def _asked(call: ToolCall, arguments: dict[str, Any] | None) -> str:
+    """What a call asks for, as one text; without arguments that ran, what the model wrote."""
+    if arguments is None:  # they are broken, or do not meet the schema
+        return canonical(json_or(call.arguments, call.arguments.strip() or "{}"))
+    return canonical(arguments)
 
 
 def _with_answer(messages: Messages, reply: Reply) -> tuple[Messages, int]:

@@ -14,7 +14,7 @@ step with it. What is on the wire (messages, tools) stays a dict in OpenAI's Cha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
@@ -179,6 +179,9 @@ class Outcome:
     fault: Fault | None = None
     #: What the tool printed; the model never sees it.
     stdout: str = ""
+    #: In a walk that plays a tape: "tape" if the tape gave the outcome and nothing ran, "ran" if the call is
+    #: not on the tape, so that the tool ran.
+    origin: Literal["", "tape", "ran"] = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.value, (dict, list, tuple, set)):
@@ -192,7 +195,8 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         told = f"failed: {self.error.message}" if self.error else f"returned {excerpt(self.value, 2_000)}"
-        return lines_as_html(f"{told}, in {self.duration_ms:.1f} ms", *self.stdout.splitlines())
+        played = " (from the tape: the tool did not run)" if self.origin == "tape" else ""
+        return lines_as_html(f"{told}, in {self.duration_ms:.1f} ms{played}", *self.stdout.splitlines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +233,43 @@ class Result:
 
 
 Record = ToolRegistry | Request | ToolCall | Reply | Verdict | Outcome | Decision | Result
+
+
+class Taped(NamedTuple):
+    """What a tape holds of one call: its outcome, and what a person was asked and answered before it."""
+
+    outcome: Outcome
+    #: The tool message that answered the call; None to make it anew.
+    result: Result | None = None
+    asked: Decision | None = None
+    answer: Decision | Outcome | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether the call had permission; a tool that is denied something itself raises an exception."""
+        error = self.outcome.error
+        return error is None or error.code != "permission_denied" or error.exception is not None
+
+
+class Tape(Protocol):
+    """Gives calls the outcomes that they had: `zoolab.trace.tape` makes one of a trace."""
+
+    #: In how many turns before the walk the calls of a tool failed validation; None stands for unknown tools.
+    failures: Mapping[str | None, int]
+    #: The calls before the walk, with the arguments that ran, and their results.
+    earlier: Sequence[tuple[ToolCall, dict[str, Any] | None, Result]]
+
+    def take(self, tool: Tool, arguments: Mapping[str, Any]) -> Taped | None:
+        """Return what the tape holds of the next such call, or None if it holds none."""
+        ...
+
+    def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
+        """Return what holds for a call that is not on the tape; `decision` is what the policy says."""
+        ...
+
+    def keep(self, tool: Tool, arguments: Mapping[str, Any], outcome: Outcome) -> None:
+        """Write down the outcome of a call that ran, if the tape grows."""
+        ...
 
 
 class Step(NamedTuple):

@@ -120,7 +120,7 @@ class Trace(TraceLog):
         read_into(trace, path)
         return trace
 
-    @passes_on(walk, without=("messages", "system", "first_turn"))
+    @passes_on(walk, without=("messages", "system", "first_turn", "tape"))
     def fork(
         self,
         step: int | Step,
@@ -128,22 +128,68 @@ class Trace(TraceLog):
         *,
         model: Any = None,
         tools: Any = None,
+        ask: Callable[[Step], Record | None] | None = None,
         **options: Unpack[WalkOptions],
     ) -> Trace:
         """Go on from a step with an edited record; returns a new trace, this one stays as it is.
 
-        What came before the step is kept and not run again.
+        What came before the step is kept. The trace is a tape: a call that it holds is given the outcome that
+        it had, once for each time, and does not run again. Of calls that it does not hold, those of tools
+        with the risk `safe` run; at any other the fork stops and waits, as a trace whose last step is
+        pending: `ask` decides, or a fork of that step with a `Decision` or an `Outcome`.
 
         Args:
             step: The step, or its number.
             edit: The record that goes on in its place; None repeats it.
             model: Answers from there on; by default the model of this run.
-            tools: The tools with their functions; needed for a trace that was loaded from a file.
+            tools: The tools with their functions, for a trace that was loaded from a file and comes to calls
+                that it does not hold; "live" lets such calls run as the policy says.
+            ask: Answers a step that waits for permission, as for `run`.
             options: As for `walk`; by default those of this run, which also began the conversation.
+
+        >>> from zoolab import Decision, Scripted, run, tool
+        >>> @tool(risk="high")
+        ... def pay(euros: int) -> str:
+        ...     "Pay."
+        ...     print("paid", euros)
+        ...     return "paid"
+        >>> model = Scripted([[("pay", {"euros": 5})], "Done."])
+        >>> paid = run("Pay 5.", [pay], model, ask=lambda _: Decision("once"))
+        paid 5
+        >>> paid.fork(0, model=Scripted([[("pay", {"euros": 5})], "Paid before."])).answer
+        'Paid before.'
+        >>> paid.fork(0, model=Scripted([[("pay", {"euros": 6})], "Done."])).steps[-1].status
+        'pending'
         """
         from zoolab.trace.fork import fork
 
-        return fork(self, self.index(step), edit, model, tools, {**options})
+        return fork(self, self.index(step), edit, model, tools, {"ask": ask, **options})
+
+    def replay(
+        self, step: int | Step = 0, edit: Record | None = None, *, otherwise: Model | None = None
+    ) -> Trace:
+        """Play the trace again from a step; nothing runs, and no model is asked. Returns a new trace.
+
+        Requests are answered as they were, calls get what they got and are allowed as they were allowed. It
+        needs no function: the trace may have come from a file.
+
+        Args:
+            step: The step, or its number.
+            edit: The record that goes on in its place; None repeats it.
+            otherwise: Answers requests that the trace does not hold, for instance another model, or a
+                recording; by default there is none.
+
+        Raises:
+            ReplayMiss: A request or a call comes that the trace does not hold; shows the nearest one. Its
+                `trace` is the new trace so far.
+
+        >>> from zoolab import Scripted, run
+        >>> run("Hi", [], Scripted(["Hello"])).replay().answer
+        'Hello'
+        """
+        from zoolab.trace.fork import replay
+
+        return replay(self, self.index(step), edit, otherwise)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TraceLog):
@@ -179,7 +225,8 @@ class Trace(TraceLog):
 
         Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool arguments (as the
         model wrote them) expected_tool status error_code error_type message (of the error) outcome fault
-        t_start (s) duration_ms n_messages tokens_in tokens_out tokens_cached (of tokens_in)
+        origin (of an outcome in a fork or a replay: "tape", or "ran" if it is not on the tape) t_start (s)
+        duration_ms n_messages tokens_in tokens_out tokens_cached (of tokens_in)
         tokens_reasoning (of tokens_out) tokens_cache_write (of tokens_in). Arguments and messages
         are cut after 300 characters.
         """

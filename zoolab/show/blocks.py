@@ -443,6 +443,7 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         ("resource", asked.resource or None if asked is not None else None),
         ("reason", decision.reason if decision is not None and decision.reason else None),
         ("exception", error.exception if error is not None else None),
+        ("comes", WORDS["tape"].get(outcome.origin)),
         ("its thread", "still runs: Python cannot stop it" if outcome.still_running else None),
     )
     if outcome.fault is not None:

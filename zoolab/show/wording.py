@@ -56,14 +56,18 @@ def headline(step: Step) -> str:
         case Decision() as decision:
             return f"permission: {decision.choice}"
         case Outcome(error=None) as outcome:
-            return f"returned {excerpt(outcome.value)} in {outcome.duration_ms:.1f} ms"
+            return f"returned {excerpt(outcome.value)} in {outcome.duration_ms:.1f} ms{_origin(outcome)}"
         case Outcome() as outcome:
-            return f"failed: {cast('Any', outcome.error).code}"
+            return f"failed: {cast('Any', outcome.error).code}{_origin(outcome)}"
         case Result() as result:
             told = f"error {result.error_code}" if result.error_code else count(result.data_bytes, "byte")
             cut = f", cut to {result.sent_bytes:,}" if result.truncated else ""
             again = f"; loop detected: {result.repeats} times the same" if result.loop_detected else ""
             return f"goes back to the model as {result.tool_call_id}: {told}{cut}{again}"
+
+
+def _origin(outcome: Outcome) -> str:
+    return f" ({WORDS['tape'][outcome.origin]})" if outcome.origin else ""
 
 
 def as_text(value: Any) -> str:

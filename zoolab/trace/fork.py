@@ -2,104 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.jsontext import excerpt
 from zoolab.loop import Walk, walk
 from zoolab.loop.about import Wrapper
 from zoolab.policy import Permissions, Policy
-from zoolab.records import Decision, Model, Record, Reply, Request, Step
+from zoolab.records import Decision, Limits, Model, Record, Reply, Request, Step
 from zoolab.steps.define import as_registry
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import turn_at
-from zoolab.trace.log import TraceLog, drive
+from zoolab.trace.log import TraceLog, drive, tools_of
+from zoolab.trace.tape import Missing, OwnReplies, TraceTape, options_of
 
 T = TypeVar("T", bound=TraceLog)
 _Place = tuple[str, int, int | None]
 _Records = dict[_Place, Record]
+Ask = Callable[[Step], Record | None]
 
 
 def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
     """The work of `Trace.fork`."""
-    options = {**trace.options, **options}
+    ask = options.pop("ask", None)
+    options = {**options_of(trace), **options}
     model = model or options.get("model")
     if model is None:
         raise InvalidInput("no model to continue the fork", advice="pass model=")
+    missing: Missing = "ask"
+    if isinstance(tools, str):
+        if tools != "live":
+            raise InvalidInput(f"tools is {excerpt(tools)}", expected='tools with their functions, or "live"')
+        tools, missing = None, "live"
+        _check_functions(trace)
+    if tools is None and trace.steps:
+        tools = trace.steps[0].record
+    return _forked(trace, seq, edit, model, as_registry(tools or ()), options, missing, ask)
+
+
+def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> T:
+    """Go on from a step; the model says what it said, and asks `otherwise` for other requests; nothing runs.
+
+    Raises:
+        ReplayMiss: A request or a call comes that is not on the tape; shows the nearest one. Its `trace` is
+            the child so far.
+    """
+    # The limits of the run, less the turns before the fork: it ends when the run ended.
+    options = options_of(trace)
+    limits = options.get("limits") or Limits()
+    before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
+    limits = replace(limits, turns=max(1, limits.turns - max(0, before)))
+    options |= {"limits": limits, "policy": None}
+    found = turn_at(trace.turns, seq)
+    model = OwnReplies(trace, otherwise, trace.turns[found].seq if found > 0 else 0)
+    try:
+        child = _forked(trace, seq, edit, model, tools_of(trace), options, "stop", None)
+    except ZoolabError as error:
+        if isinstance(error.trace, TraceLog):
+            error.trace.options = dict(trace.options)
+        raise
+    child.options = dict(trace.options)
+    return child
+
+
+def _forked(
+    trace: T,
+    seq: int,
+    edit: Record | None,
+    model: Any,
+    registry: ToolRegistry,
+    options: dict[str, Any],
+    missing: Missing,
+    ask: Ask | None,
+) -> T:
     for name in ("model", "messages", "system", "first_turn"):  # the steps that are kept have these
         options.pop(name, None)
-    defined: Any = trace.steps[0].record if tools is None and trace.steps else tools
-    if tools is None and (not isinstance(defined, ToolRegistry) or any(t.function is None for t in defined)):
-        raise InvalidInput(
-            "this trace has no Python functions",
-            advice="pass tools=, because a file does not contain functions",
-        )
-    registry = as_registry(defined)
-    if trace.steps[seq].kind != "define":
-        return _from_the_turn(trace, seq, edit, model, registry, options)
-    opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
-    again = walk(None, registry, model, messages=opening, **options)
-    answers: _Records = {} if edit is None else {("define", 0, None): edit}
-    return _drive(child_of(trace, 0, options | {"model": model}), again, answers)
-
-
-def _from_the_turn(
-    trace: T, seq: int, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
-) -> T:
-    """Begin again at the turn's request: its reply and the outcomes that stand are given, not made anew."""
+    # A result is made anew where what it is made of is not what it was.
+    results = options.get("envelope") == options_of(trace)["envelope"]
+    if trace.steps[seq].kind == "define":
+        tape = TraceTape.of(trace, 0, missing, results=results and edit is None)
+        opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
+        options["tape"] = tape
+        again = walk(None, registry, model, messages=opening, **options)
+        answers: _Records = {} if edit is None else {("define", 0, None): edit}
+        return _drive(child_of(trace, 0, options | {"model": model}), again, answers, tape, ask)
     turns, steps = trace.turns, trace.steps
     found = turns[turn_at(turns, seq)]
     turn, request = range(found.seq, found.end), steps[found.seq]
+    tape = options["tape"] = TraceTape.of(trace, found.seq, missing, results=results)
     child = child_of(trace, found.seq, options | {"model": model})
     child.meta["forked_at"] = seq
     if seq != found.seq and found.reply is not None:
         model = _FirstThen(found.reply, model)
     if found is not turns[0] and options.get("tool_choice") != "none":
-        options = options | {"tool_choice": "auto"}  # a forced choice held for the first turn
+        options["tool_choice"] = "auto"  # a forced choice held for the first turn
     before = {i: trace.originals.get(i, steps[i].record) for i in turn}
-    places = {i: _place_of(steps[i], before[i]) for i in turn}
-    # Decisions come before any call of the turn runs: a fork at a decision keeps no outcome.
-    ran = places[seq][0] in ("execute", "result")
-    given = {places[i]: steps[i].record for i in turn if ran and places[i][0] == "execute"}
-    asked = {places[i]: before[i] for i in turn if places[i][0] == "decision"}
     edits = {i: steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
-    answers = {places[i]: record for i, record in edits.items() if i == seq or places[i] not in given}
-    standing = _Standing(_permissions(options.get("policy"), trace, seq, registry), set(given))
-    options = options | {"policy": standing, "first_turn": found.number}
+    options["policy"] = _permissions(options.get("policy"), trace, seq + (edit is None), registry)
+    options["first_turn"] = found.number
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
-    return _drive(child, Walk(_with_given(again, given, asked, standing, request)), answers)
+    answers = {_place_of(steps[i], before[i]): record for i, record in edits.items()}
+    return _drive(child, Walk(_with_news(again, request)), answers, tape, ask)
 
 
-class _Standing(Permissions):
-    """Asks about each call whose outcome stands, so that the outcome is given and the call not run."""
-
-    def __init__(self, inner: Permissions, waiting: set[_Place]) -> None:
-        self._inner = inner
-        #: The outcomes that are still to be given.
-        self.waiting = waiting
-
-    def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
-        return Decision("pending") if self.waiting else self._inner.decide(tool, arguments)
-
-    def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
-        return self._inner.settle(tool, arguments, decision)
-
-    def note_denied(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
-        self._inner.note_denied(tool, arguments)
+def _check_functions(trace: TraceLog) -> None:
+    defined: Any = trace.steps[0].record if trace.steps else None
+    if not isinstance(defined, ToolRegistry) or any(tool.function is None for tool in defined):
+        raise InvalidInput(
+            "this trace has no Python functions",
+            advice="pass tools= with the functions, because a file does not contain them",
+        )
 
 
 def _permissions(
-    policy: Policy | Permissions | None, trace: TraceLog, seq: int, registry: ToolRegistry
+    policy: Policy | Permissions | None, trace: TraceLog, until: int, registry: ToolRegistry
 ) -> Permissions:
-    """What was allowed for the session before step `seq` is allowed in the fork."""
+    """What was allowed for the session before step `until` is allowed in the fork."""
     if isinstance(policy, Permissions):
         return policy
     permissions = Permissions(policy)
     for call in (call for turn in trace.turns for call in turn.calls.values()):
         tool, decision = registry.get(call.call.name), call.decision
-        before = call.decided is not None and call.decided < seq
+        before = call.decided is not None and call.decided < until
         if tool is not None and before and decision is not None and decision.choice != "pending":
             permissions.settle(tool, call.arguments, decision)
     return permissions
@@ -118,14 +146,24 @@ def child_of(trace: T, until: int, options: dict[str, Any]) -> T:
     return child
 
 
-def _drive(child: T, steps: Walk, answers: _Records) -> T:
-    return drive(child, steps, lambda step: answers.pop(_place_of(step, step.record), None))
+def _drive(child: T, steps: Walk, answers: _Records, tape: TraceTape, ask: Ask | None) -> T:
+    """Walk on until the end, or until a call that is not on the tape waits and nobody is there to ask."""
+
+    def answer(step: Step) -> Record | None:
+        given = answers.pop(_place_of(step, step.record), None) or tape.answer_to(step)
+        if given is None and ask is not None and step.status == "pending":
+            return ask(step)
+        return given
+
+    def waits(step: Step) -> bool:
+        asks = ask is None and _place_of(step, step.record) not in answers
+        return asks and tape.missing == "ask" and tape.waits_at(step)
+
+    return drive(child, steps, answer, waits)
 
 
-def _with_given(
-    steps: Any, given: _Records, asked: _Records, standing: _Standing, request: Step
-) -> Generator[Step, Any, Any]:
-    """The walk with the outcomes that stand: their calls do not run."""
+def _with_news(steps: Any, request: Step) -> Generator[Step, Any, Any]:
+    """The walk, whose first request shows as new the messages that were new in the trace."""
     answer: Any = None
     while True:
         try:
@@ -134,16 +172,6 @@ def _with_given(
             return end.value
         if step.kind == "request" and step.turn == request.turn:
             step = step._replace(appended=request.appended)
-        place = _place_of(step, step.record)
-        outcome = given.get(("execute", *place[1:]))
-        if place[0] == "decision" and outcome is not None:
-            standing.waiting.discard(("execute", *place[1:]))
-            if place in asked:
-                yield step._replace(record=asked[place])
-            answer = outcome
-            continue
-        if step.kind in ("execute", "result"):
-            standing.waiting.clear()
         answer = yield step
 
 

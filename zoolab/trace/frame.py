@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = [
     *("run_id", "case_id", "variant", "model", "seed"),
     *("turn", "seq", "step", "slot", "call_id", "attempt", "tool", "arguments", "expected_tool"),
-    *("status", "error_code", "error_type", "message", "outcome", "fault"),
+    *("status", "error_code", "error_type", "message", "outcome", "fault", "origin"),
     *("t_start", "duration_ms", "n_messages", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning"),
     "tokens_cache_write",
 ]
@@ -70,6 +70,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
     tokens = np.full((len(steps), 5), -1, dtype=np.int64)
     faulty, request = any(trace.fault for trace in traces), 0
     messages: list[str | None] = [None] * len(steps)
+    origins: list[str | None] = [None] * len(steps)
     failed: dict[int | None, str] = {}  # what the outcomes of this turn say, for the results that follow
     for seq, (record, reply) in enumerate(zip(records, replies, strict=True)):
         kind = type(record)
@@ -89,6 +90,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
             failed[slots[seq]] = message
         elif kind is Outcome:
             durations[seq] = record.duration_ms
+            origins[seq] = record.origin or None
             if record.error:
                 code = record.error.code
                 message = failed[slots[seq]] = record.error.message
@@ -129,6 +131,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
         "t_start": started,
         "duration_ms": durations,
         "fault": _faults(traces) if faulty else [None] * len(steps),
+        "origin": origins,
         "tokens_in": whole(sent),
         "tokens_out": whole(received),
         "tokens_cached": whole(cached),

@@ -388,21 +388,31 @@ def cannot_write(path: str | Path, error: Exception) -> InvalidInput:
     )
 
 
-def drive(trace: T, steps: Walk, answer: Callable[[Step], Record | None]) -> T:
-    """Record a walk to its end, with an answer to each step, or None to let it be."""
+def drive(
+    trace: T,
+    steps: Walk,
+    answer: Callable[[Step], Record | None],
+    waits: Callable[[Step], bool] = lambda _step: False,
+) -> T:
+    """Record a walk to its end, with an answer to each step, or None to let it be.
+
+    At a step of which `waits` is true the walk is left as it is: its trace stays open.
+    """
     following = trace.follow(steps)
     try:
         with Hold():
             step = following.send(None)
-            while True:
+            while not waits(step):
                 try:
                     given = interruptible(partial(answer, step))
                 except BaseException as error:
                     step = following.throw(error)
                 else:
                     step = following.send(given)
+            following.close()
     except StopIteration:
-        return trace
+        pass
+    return trace
 
 
 def tools_of(trace: TraceLog, last: int = 2_000) -> ToolRegistry:

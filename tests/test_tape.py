@@ -1,0 +1,260 @@
+"""A trace is a tape: forks and replays take from it what its calls gave, and pay nothing twice."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ReplayMiss
+from zoolab.models.scripted import Scripted
+from zoolab.policy import Policy
+from zoolab.records import Decision, Outcome, Verdict
+from zoolab.runs import Trace, run
+from zoolab.show.text import to_markdown
+from zoolab.steps.define import tool
+from zoolab.trace.codec import MAX_VALUE_CHARS
+from zoolab.trace.events import as_read, events_of
+
+
+class Till:
+    """Tools that count what they are paid, and a clock that is asked again and again."""
+
+    def __init__(self):
+        self.paid, self.looked = [], 0
+
+        @tool(risk="high")
+        def pay(euros: int) -> str:
+            """Pay."""
+            self.paid.append(euros)
+            if euros > 100:
+                raise ValueError("too much")
+            return f"paid {euros}"
+
+        @tool
+        def look() -> int:
+            """Look at the till."""
+            self.looked += 1
+            return self.looked
+
+        self.tools = [pay, look]
+
+    def run(self, *replies, **options):
+        """A run in which a person allows what costs less than 1,000; also one that an error ended."""
+        ask = lambda step: Decision("once" if step.record.arguments["euros"] < 1_000 else "deny")  # noqa: E731
+        try:
+            return run("Go.", self.tools, Scripted(list(replies)), ask=ask, **options)
+        except LoopError as error:
+            return error.trace
+
+
+def pay(euros):
+    """A call of `pay`."""
+    return ("pay", {"euros": euros})
+
+
+LOOK = ("look", {})
+
+
+def untaped(trace):
+    """The events of a trace without what differs by design: its name, its times, the mark of the tape."""
+    told = [as_read(event) for event in events_of(trace)]
+    for event in told:
+        record = event.get("record") or {}
+        record.pop("origin", None)
+        for name in ("run_id", "meta", "began", "ended", "seconds", "t", "at"):
+            event.pop(name, None)
+        event.pop("started", None)
+    return told
+
+
+REPLIES = st.lists(
+    st.lists(
+        st.one_of(
+            st.just(LOOK),
+            st.sampled_from([1, 200, 5_000]).map(pay),
+            st.just(("pay", {"euros": "x"})),
+            st.just(("fly", {})),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    max_size=3,
+)
+
+
+@given(replies=REPLIES, data=st.data(), saved=st.booleans())
+def test_a_tape_replays_equal_at_any_step_and_runs_nothing(replies, data, saved, tmp_path_factory):
+    till = Till()
+    trace = till.run(*replies, "Done.", envelope="plain")
+    paid, looked = list(till.paid), till.looked
+    if saved:
+        trace = Trace.load(trace.save(tmp_path_factory.mktemp("t") / "t.jsonl"))
+    seq = data.draw(st.integers(0, len(trace) - 1))
+    try:
+        again = trace.replay(seq)
+    except LoopError as error:
+        again = error.trace
+    assert untaped(again) == untaped(trace)
+    assert (till.paid, till.looked) == (paid, looked)
+    outcomes = [step.record for step in again.steps[seq:] if isinstance(step.record, Outcome)]
+    ran = [each for each in outcomes if each.origin != "tape"]
+    assert not ran or all(call.verdict is None for turn in again.turns for call in turn.calls.values())
+
+
+@given(replies=REPLIES, data=st.data())
+def test_a_fork_pays_nothing_twice(replies, data):
+    till = Till()
+    trace = till.run(*replies, "Done.", envelope="plain")
+    paid, looked = list(till.paid), till.looked
+    seq = data.draw(st.integers(0, len(trace) - 1))
+    rest = trace.steps[seq].turn if trace.steps[seq].kind == "request" else trace.steps[seq].turn + 1
+    try:
+        child = trace.fork(seq, model=Scripted([*replies[max(rest, 1) - 1 :], "Done."]))
+    except LoopError as error:
+        child = error.trace
+    assert (till.paid, till.looked) == (paid, looked)
+    assert [message["content"] for message in child.messages] == [each["content"] for each in trace.messages]
+
+
+def test_the_same_call_gets_the_next_outcome_until_they_are_used_up():
+    till = Till()
+    trace = till.run([LOOK], [LOOK], "Done.", envelope="plain")
+    again = trace.fork(0, model=Scripted([[LOOK], [LOOK], [LOOK], "Done."]))
+    assert [message["content"] for message in again.messages if message["role"] == "tool"] == ["1", "2", "3"]
+    origins = [step.record.origin for step in again.steps if isinstance(step.record, Outcome)]
+    assert (origins, till.looked) == (["tape", "tape", "ran"], 3)
+    other = replace(trace.steps[1].record, messages=[{"role": "user", "content": "Look."}])
+    with pytest.raises(ReplayMiss, match=r"look was not called so often with \{\} in this trace"):
+        trace.replay(1, other, otherwise=Scripted([[LOOK]] * 3))
+    assert till.looked == 3
+
+
+def test_a_call_that_is_not_on_the_tape_waits():
+    till = Till()
+    trace = till.run([pay(5)], "Done.", envelope="plain", policy=Policy(allow=["pay"]))
+    replies = [[pay(5), LOOK], [LOOK, pay(6)], [pay(5)], "Done."]
+    child = trace.fork(0, model=Scripted(replies))
+    waiting = child.steps[-1]
+    assert (waiting.status, waiting.record.risk, dict(waiting.record.arguments)) == (
+        "pending",
+        "high",
+        {"euros": 6},
+    )
+    assert (child.outcome, till.paid, till.looked) == ("open", [5], 1)
+    denied = child.fork(-1, Decision("deny", "not again"), model=Scripted(["Done."]))
+    assert (denied.answer, till.paid, till.looked) == ("Done.", [5], 2)
+    paid = child.fork(-1, Decision("once"), model=Scripted(["Done."]))
+    assert (paid.messages[-2]["content"], till.paid) == ("paid 6", [5, 6])
+    given_ = child.fork(-1, Outcome("said by hand"), model=Scripted(["Done."]))
+    assert (given_.messages[-2]["content"], till.paid) == ("said by hand", [5, 6])
+    asked = trace.fork(0, model=Scripted(list(replies)), ask=lambda _: Decision("once"))
+    assert (asked.answer, till.paid) == ("Done.", [5, 6, 6, 5])
+    live = trace.fork(0, model=Scripted(list(replies)), tools="live")
+    assert (live.answer, till.paid) == ("Done.", [5, 6, 6, 5, 6, 5])
+
+
+def test_what_a_stopped_fork_left_on_the_tape_is_still_there():
+    """The call before the one that waits was struck off, and its step never came."""
+    till = Till()
+    trace = till.run([pay(5)], [pay(7)], "Done.", envelope="plain", policy=Policy(allow=["pay"]))
+    child = trace.fork(0, model=Scripted([[pay(5), pay(6)], [pay(7)], "Done."]))
+    assert child.steps[-1].status == "pending"
+    gone = child.fork(-1, Decision("deny"), model=Scripted([[pay(7)], "Done."]))
+    assert (gone.answer, till.paid) == ("Done.", [5, 7])
+
+
+def test_a_denied_call_stays_denied_and_can_be_allowed():
+    till = Till()
+    trace = till.run([pay(5_000)], "Done.", envelope="plain")
+    assert till.paid == []
+    again = trace.fork(1, model=Scripted([[pay(5_000)], "Done."]))
+    assert (again.messages[2], till.paid) == (trace.messages[2], [])
+    asked = trace.turns[0].calls[0].decided
+    allowed = trace.fork(asked, Decision("once"), model=Scripted(["Done."]))
+    assert (till.paid, "too much" in allowed.messages[2]["content"]) == ([5_000], True)
+    again = allowed.fork(asked, Decision("once"), model=Scripted(["Done."]))
+    assert (till.paid, again.messages) == ([5_000], allowed.messages)
+
+
+def test_a_strangers_trace_replays_and_forks_without_functions(tmp_path):
+    till = Till()
+    trace = till.run([pay(5), LOOK], "Done.", envelope="plain")
+    loaded = Trace.load(trace.save(tmp_path / "t.jsonl"))
+    assert loaded.replay().messages == trace.messages
+    child = loaded.fork(1, model=Scripted([[LOOK], [LOOK], "Done."]))
+    assert (child.steps[-1].status, child.turns[0].calls[0].outcome.origin) == ("pending", "tape")
+    assert child.fork(-1, Outcome(9), model=Scripted(["Done."])).messages[-2]["content"] == "9"
+    with pytest.raises(InvalidInput, match=r'tools is "alive"; expected .* or "live"'):
+        loaded.fork(1, model=Scripted(["Done."]), tools="alive")
+
+
+def test_a_long_value_is_played_whole_from_its_message(tmp_path):
+    long = "x" * (MAX_VALUE_CHARS + 1_000)
+
+    @tool
+    def read() -> str:
+        """Read."""
+        return long
+
+    trace = run("Hi", [read], Scripted([[("read", {})], "Done."]))
+    loaded = Trace.load(trace.save(tmp_path / "t.jsonl"))
+    assert loaded.replay().messages == trace.messages
+    bare = loaded.fork(1, model=Scripted([[("read", {})], "Done."]), envelope="plain")
+    assert bare.steps[-1].status == "pending"  # a part of the value is not the value
+
+
+def test_an_edited_outcome_is_what_the_tape_says():
+    till = Till()
+    trace = till.run([LOOK], "Done.", envelope="plain")
+    edited = trace.fork(trace.turns[0].calls[0].ran, Outcome(41), model=Scripted(["Done."]))
+    assert edited.fork(1, model=Scripted([[LOOK], "Done."])).messages[2]["content"] == "41"
+
+
+def test_a_verdict_that_is_edited_makes_another_call():
+    till = Till()
+    trace = till.run([pay(5)], "Done.", envelope="plain")
+    verdict = trace.turns[0].calls[0].validated
+    child = trace.fork(verdict, Verdict(True, {"euros": 6}), model=Scripted(["Done."]))
+    assert (child.steps[-1].status, till.paid) == ("pending", [5])
+    with pytest.raises(ReplayMiss) as caught:
+        trace.replay(verdict, Verdict(True, {"euros": 6}))
+    assert '+  "euros": 6' in caught.value.difference
+    assert (caught.value.trace.outcome, till.paid) == ("replay_miss", [5])
+
+
+def test_sub_agents_are_played_whole():
+    till = Till()
+
+    @tool
+    def agent(task: str) -> object:
+        """Ask a sub-agent."""
+        assert task == "pay"
+        return till.run([pay(3)], "Paid.")
+
+    trace = run("Go.", [agent], Scripted([[("agent", {"task": "pay"})], "Done."]))
+    again = trace.replay()
+    assert (till.paid, again.messages) == ([3], trace.messages)
+    assert again.turns[0].calls[0].outcome.trace == trace.turns[0].calls[0].outcome.trace
+
+
+def test_every_view_says_what_the_tape_gave():
+    till = Till()
+    again = till.run([LOOK], "Done.").fork(1, model=Scripted([[LOOK], [LOOK], "Done."]))
+    table = again.to_frame()
+    assert list(table.loc[table.step == "execute", "origin"]) == ["tape", "ran"]
+    for view in (again.to_html(), again.to_html(interactive=True), to_markdown(again)):
+        assert "from the tape" in view
+        assert "not on the tape" in view
+
+
+@pytest.mark.parametrize("seq", [3, 4, 5])
+def test_a_cut_or_hostile_tape_is_refused(tmp_path, seq):
+    path = Till().run([LOOK], "Done.").save(tmp_path / "t.jsonl")
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    steps = [event for event in events if event["event"] == "step"]
+    steps[seq]["record"] = {**steps[seq]["record"], "origin": "<b>", "ok": 3, "tool_call_id": 7}
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    with pytest.raises(InvalidTrace):
+        Trace.load(path)
