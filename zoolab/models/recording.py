@@ -3,6 +3,9 @@ compressed by gzip (`.jsonl.gz`); such a one is only read.
 
     {"recording": "zoolab", "version": 1, "made": "recorded", "model": ..., "settings": {...}, "who": ...}
     {"request": {...}, "response": {...}, "date": "2026-11-22", "answered_by": "needle3"}
+    {"call": {"tool": "add", "arguments": {...}}, "outcome": {...}, "date": "2026-11-22"}
+
+The calls of tools may be recorded too: `zoolab.trace.taped` plays them.
 
 `made` is `recorded` (a real model answered) or `authored` (written by hand, for teaching). A recording that
 comes with zoolab goes by its name. Recordings in the folder that the environment variable `ZOOLAB_RECORDINGS`
@@ -74,6 +77,8 @@ class Recording:
         self.path = _place_of(path, begins=header is not None)
         #: The recorded pairs, by the names of their requests.
         self._entries: dict[str, dict[str, Any]] = {}
+        #: The recorded calls with their outcomes, in order.
+        self.calls: list[dict[str, Any]] = []
         self._keys = RequestKeys()
         self._lock = threading.Lock()
         if header is None or (self.path.exists() and not _is_half_header(self.path)):
@@ -126,6 +131,13 @@ class Recording:
             self._write(entry)  # first: what is not in the file has to be asked again
             self._entries.setdefault(self._keys.of(entry["request"]), entry)
 
+    def add_call(self, call: dict[str, Any], outcome: dict[str, Any]) -> None:
+        """Append a call of a tool and what came of it, with secrets taken out."""
+        entry = {"call": scrub_json(call), "outcome": scrub_json(outcome), "date": _today()}
+        with self._lock:
+            self._write(entry)
+            self.calls.append(entry)
+
     def difference(self, body: dict[str, Any]) -> str:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
 
@@ -152,7 +164,10 @@ class Recording:
         keys = RequestKeys()
         for number, line in enumerate(lines, 2):
             entry = _pair(line, f"{self.path.name}, line {number},")
-            self._entries.setdefault(keys.of(entry["request"]), entry)
+            if "call" in entry:
+                self.calls.append(entry)
+            else:
+                self._entries.setdefault(keys.of(entry["request"]), entry)
         return header
 
     def _write(self, entry: dict[str, Any]) -> None:
@@ -218,7 +233,10 @@ def _pair(line: str, where: str) -> dict[str, Any]:
         case {"request": {"messages": [*said]}, "response": {"choices": [{"message": dict()}, *_]}}:
             if all(isinstance(each, dict) for each in said):
                 return entry
-    raise InvalidInput(f"{where} is not part of a recording", expected="a request and its response")
+        case {"call": {"tool": str(), "arguments": dict()}, "outcome": dict()}:
+            return entry
+    expected = "a request and its response, or a call and its outcome"
+    raise InvalidInput(f"{where} is not part of a recording", expected=expected)
 
 
 def _header(line: str, where: str) -> Header:
