@@ -387,9 +387,9 @@ class Turns:
         tape = self.tape
         taped = None if tape is None else tape.take(tool, arguments)
         if taped is None:
-            decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
-            decision = decision if tape is None else tape.decide(tool, arguments, decision)
-            if decision.choice != "pending":
+            decided = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
+            decision = decided if tape is None else tape.decide(tool, arguments, decided)
+            if isinstance(decision, TapedCall) or decision.choice != "pending":
                 return decision
             given = yield from self._wait(call, decision)
             return given if isinstance(given, Outcome) else self.permissions.settle(tool, arguments, given)

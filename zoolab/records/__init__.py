@@ -266,8 +266,8 @@ class Tape(Protocol):
         """Return what the tape holds of the next such call, or None if it holds none."""
         ...
 
-    def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision, /) -> Decision:
-        """Return what holds for a call that is not on the tape; `decision` is what the policy says."""
+    def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision, /) -> Decision | TapedCall:
+        """Return what holds for a call that `take` did not give; `decision` is what the policy says."""
         ...
 
     def keep(self, tool: Tool, arguments: Mapping[str, Any], outcome: Outcome, ran: bool, /) -> Outcome:

@@ -107,8 +107,7 @@ class FileTape:
 
     def write(self, tool: str, arguments: Mapping[str, Any], outcome: Outcome) -> None:
         """Append the outcome of a call of the tool of this name."""
-        told = encode_record(replace(outcome, value=None, trace=None))
-        self.recording.add_call(_call(tool, arguments), {**told, **_value_of(outcome)})
+        self.recording.add_call(_call(tool, arguments), encode_outcome(outcome))
 
     def call(self, function: Callable[[], R], name: str, arguments: Mapping[str, Any]) -> R:
         """Play a call; or run it and write it down. Returns its value, or raises what it raises."""
@@ -252,6 +251,11 @@ def _played(outcome: Outcome) -> Any:
     kind, name = _FAILURES.get(error.code, ExecutionFailed), error.exception or ""
     raised = (type(name, (kind,), {}) if name.isidentifier() else kind)(error.message)
     raise raised if outcome.fault is None else marked(raised, outcome.fault)
+
+
+def encode_outcome(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as a tape holds it: its value whole, up to 4 MiB of JSON, and no trace of a sub-agent."""
+    return {**encode_record(replace(outcome, value=None, trace=None)), **_value_of(outcome)}
 
 
 def _value_of(outcome: Outcome) -> dict[str, Any]:
