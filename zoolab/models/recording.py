@@ -31,6 +31,7 @@ from typing import Any, Literal, cast
 from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked, privately, system_errors
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
+from zoolab.jsontext.readonly import ReadOnlyDict
 from zoolab.records import Request, without
 from zoolab.secrets import scrub_json
 
@@ -282,6 +283,8 @@ class RequestKeys:
     def __init__(self) -> None:
         #: Each message of the last request as text, and its name.
         self._messages: list[tuple[str, str]] = []
+        #: The same messages as objects: one that cannot change has the text that it had.
+        self._objects: list[Any] = []
         self._ids = _PlacesOfIds()
         self._lock = threading.Lock()
         self._rest: tuple[str, str] = ("", "")
@@ -293,12 +296,23 @@ class RequestKeys:
         rest = without(body, DELIVERY)
         if "messages" in rest:
             rest["messages"] = len(listed) if listed else messages
-        text, texts = canonical(rest), [canonical(message) for message in listed]
+        text = canonical(rest)
         with self._lock:
+            texts = self._texts(listed)
             if text != self._rest[0]:
                 self._rest = text, _name_of(rest)
             self._follow(texts)
             return digest(self._rest[1] + "".join(name for _, name in self._messages))
+
+    def _texts(self, messages: list[Any]) -> list[str]:
+        known, self._objects = self._objects, list(messages)
+        texts = [text for text, _ in self._messages]
+        return [
+            texts[at]
+            if at < min(len(known), len(texts)) and known[at] is message and type(message) is ReadOnlyDict
+            else canonical(message)
+            for at, message in enumerate(messages)
+        ]
 
     def _follow(self, texts: list[str]) -> None:
         """Name the messages of a request; those that it has in common with the last one have their names.
