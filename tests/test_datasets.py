@@ -209,6 +209,14 @@ def test_the_trials_show_what_is_said_of_small_models() -> None:
     assert tokens["with_tools"] == tokens["without_tools"] != []
 
 
+def test_a_reply_that_stops_inside_a_call_is_cut() -> None:
+    rows = [row for name in ("trials", "selection-outputs") for row in rows_of(name)]
+    unclosed = [row for row in rows if "raw" in row["model"] and "</tool_call>" not in row["raw"]]
+    inside = [row for row in unclosed if "<tool_call>" in row["raw"]]
+    assert inside
+    assert {row["finish_reason"] for row in inside} == {"length"}
+
+
 def test_the_plans_are_the_questions_that_were_asked() -> None:
     asked = {(output_id(case, question), purpose) for case, question, purpose in outputs_plan(CASES, TOOLS)}
     assert {(row["id"], row["purpose"]) for row in rows_of("selection-outputs")} <= asked
