@@ -118,7 +118,10 @@ def test_every_case_can_be_answered_with_what_is_offered() -> None:
 
 def test_what_is_made_out_of_other_files_would_be_made_so_again() -> None:
     assert cases_made_again() == CASES
-    assert broken_made_again() == list(rows_of("broken-arguments"))
+    made = broken_made_again()
+    assert made == list(rows_of("broken-arguments"))
+    for number, row in enumerate(made, 1):
+        check_row(lookup("broken-arguments"), row, f"row {number}")
 
 
 def test_the_tools_of_the_toolbox_are_the_real_ones() -> None:
