@@ -118,7 +118,10 @@ def test_every_case_can_be_answered_with_what_is_offered() -> None:
 
 def test_what_is_made_out_of_other_files_would_be_made_so_again() -> None:
     assert cases_made_again() == CASES
-    assert broken_made_again() == list(rows_of("broken-arguments"))
+    made = broken_made_again()
+    assert made == list(rows_of("broken-arguments"))
+    for number, row in enumerate(made, 1):
+        check_row(lookup("broken-arguments"), row, f"row {number}")
 
 
 def test_the_tools_of_the_toolbox_are_the_real_ones() -> None:
@@ -207,6 +210,14 @@ def test_the_trials_show_what_is_said_of_small_models() -> None:
         for variant in ("with_tools", "without_tools")
     }
     assert tokens["with_tools"] == tokens["without_tools"] != []
+
+
+def test_a_reply_that_stops_inside_a_call_is_cut() -> None:
+    rows = [row for name in ("trials", "selection-outputs") for row in rows_of(name)]
+    unclosed = [row for row in rows if "raw" in row["model"] and "</tool_call>" not in row["raw"]]
+    inside = [row for row in unclosed if "<tool_call>" in row["raw"]]
+    assert inside
+    assert {row["finish_reason"] for row in inside} == {"length"}
 
 
 def test_the_plans_are_the_questions_that_were_asked() -> None:

@@ -166,6 +166,17 @@ def test_settings_reach_the_engine_and_raw_is_unconstrained(load: Load) -> None:
     assert asked["constrain"] is False
 
 
+@pytest.mark.parametrize("stop_reason", ["MaxTokens", "MaxSeqLen"])
+@pytest.mark.parametrize(("closing", "end"), [("</tool_call>", "tool_calls"), ("", "length")])
+def test_a_call_that_ends_with_the_limit_is_whole_if_it_is_closed(
+    load: Load, stop_reason: str, closing: str, end: str
+) -> None:
+    call = '[{"name":"add","arguments":{"a":1,"b":2}}]'
+    engine = Canned(call, f"<tool_call>{call}{closing}", stop_reason=stop_reason)
+    reply = load(engine).client().chat.completions.create(model="needle3", messages=user("x"), tools=[ADD])
+    assert reply.choices[0].finish_reason == end
+
+
 def test_the_same_request_gives_the_same_reply(load: Load) -> None:
     engine = load(Canned("[]"))
     assert post(engine, {"messages": user("x")}) == post(engine, {"messages": user("x")})

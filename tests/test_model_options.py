@@ -91,6 +91,22 @@ def test_the_line_that_everybody_writes_does_what_it_says(name: str) -> None:
     assert PLAIN not in json.dumps(asked.body)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "openai"])
+def test_a_blank_key_means_that_none_goes_out(name: str) -> None:
+    with serving(answer_of(name)) as server:
+        CLASSES[name]("m", base_url=address_of(name, server), api_key="")(HELLO)
+    (asked,) = server.asked
+    assert "key-of-the-environment" not in str(asked.headers)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_address_may_lack_its_scheme(name: str) -> None:
+    with serving(answer_of(name)) as server:
+        address = address_of(name, server).removeprefix("http://")
+        CLASSES[name]("m", base_url=address, api_key=PLAIN)(HELLO)
+    assert len(server.asked) == 1
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("wrong", "right"),
@@ -189,13 +205,20 @@ def test_all_that_the_official_clients_know_is_known(name: str, params: Any) -> 
         ({"settings": {"x": {1, 2}}}, InvalidInput, "not JSON"),
         ({"headers": {"X-Key": KEY + "\n"}}, InvalidInput, "the header .* cannot be sent"),
         ({"headers": {"X-Key": 5}}, InvalidInput, "the header .* cannot be sent"),
+        ({"headers": KEY}, InvalidInput, "headers is not an object"),
         ({"max_retries": -1}, InvalidInput, "max_retries is -1"),
+        ({"timeout": "3"}, InvalidInput, 'timeout is "3"'),
+        ({"timeout": True}, InvalidInput, "timeout is true"),
+        ({"timeout": 0}, InvalidInput, "timeout is 0"),
+        ({"base_url": " "}, InvalidInput, "base_url is blank"),
+        ({"base_url": 5}, InvalidInput, "base_url is int"),
+        ({"api_key": [KEY]}, InvalidInput, "api_key is list"),
         ({"client": object()}, InvalidInput, "client is object"),
     ],
 )
 def test_what_cannot_be_sent_is_refused_at_once(name: str, options: Any, error: Any, said: str) -> None:
     with pytest.raises(error, match=said) as caught:
-        CLASSES[name]("m", api_key="k", **options)
+        CLASSES[name]("m", **{"api_key": "k", **options})
     assert KEY not in str(caught.value)
 
 

@@ -226,7 +226,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 119_000
+NODES = 122_000
 NAMES = 62
 ROOMS: dict[str, int] = {
     "__init__": 41,
@@ -255,7 +255,7 @@ ROOMS: dict[str, int] = {
     "steps": 3_122,
     "testing": 190,
     "text": 1_368,
-    "textcalls": 5_426,
+    "textcalls": 6_043,
     "tokens": 814,
     "toolbox": 979,
     "tools": 2116,

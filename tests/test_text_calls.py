@@ -77,6 +77,54 @@ def dsml(calls):
     )
 
 
+def muse(calls):
+    """Muse: each call is a message to its tool."""
+    blocks = ((name, f"<atem:function_calls>\n{atem([(name, given)])}\n") for name, given in calls)
+    return "<|eom|>".join(
+        f"<|start|>assistant to={name}<|message|>{block}</atem:function_calls>" for name, block in blocks
+    )
+
+
+def atem(calls):
+    """The tags of Muse without the marks around them."""
+    return re.sub(r"<(/?)(invoke|parameter)", r"<\1atem:\2", invoke(calls))
+
+
+NS = "]<]minimax[>["
+
+
+def minimax_3(calls):
+    """MiniMax M3: a mark before each tag, and tags inside of tags."""
+    made = (
+        f'{NS}<invoke name="{name}">{"".join(in_tag(k, v) for k, v in given.items())}{NS}</invoke>\n'
+        for name, given in calls
+    )
+    return f"{NS}<tool_call>\n{''.join(made)}{NS}</tool_call>"
+
+
+def in_tag(key, value):
+    """A value as MiniMax M3 writes it, with its key."""
+    if isinstance(value, dict):
+        inside = "".join(in_tag(k, v) for k, v in value.items())
+    elif isinstance(value, list):
+        inside = "".join(in_tag("item", item) for item in value)
+    else:
+        inside = unquoted(value)
+    return f"{NS}<{key}>{inside}{NS}</{key}>"
+
+
+def functionary(calls):
+    """Functionary since 3.0: the name of the tool on a line, then JSON."""
+    return "".join(f">>>{name}\n{json.dumps(given)}" for name, given in calls)
+
+
+def functionary_2(calls):
+    """Functionary 2: each call is a message to its tool."""
+    return "\n".join(
+        f"<|from|>assistant\n<|recipient|>{name}\n<|content|>{json.dumps(given)}" for name, given in calls
+    )
+
+
 def mistral_list(calls):
     """Mistral until 2024."""
     return "[TOOL_CALLS] " + json_list(calls)
@@ -206,9 +254,10 @@ def json_list(calls):
 WITH_QUOTES = [
     *(hermes, mistral_list, mistral_heads, mistral_ids, kimi, deepseek, gpt_oss),
     *(llama, pythonic, tool_code, olmo, json_list, json_lines, json_fences, apertus, gemma_4, function_gemma),
+    *(functionary, functionary_2),
 ]
-WITHOUT_QUOTES = [qwen_coder, glm, invoke]
-FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml, kimi_3]
+WITHOUT_QUOTES = [qwen_coder, glm, invoke, muse]
+FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml, kimi_3, minimax_3]
 
 
 def read(text):
@@ -300,6 +349,9 @@ MARKS = [
         "\nAction Input:",
     ),
     *('<|open|>call tool="f"<|sep|>', '<|open|>argument key="x"<|sep|>', "<|close|>call<|sep|>"),
+    *(NS, f'{NS}<invoke name="f">', f"{NS}<x>", f"{NS}</x>", f"{NS}</invoke>", "<atem:function_calls>"),
+    *('<atem:invoke name="f">', "to=self<|message|>", "to=user<|message|>", "<|eom|>", ">>>f\n", ">>>all\n"),
+    *("<|recipient|>", "f\n<|content|>"),
     *("x=1", ")]", '{"name": "f", ', '"arguments": ', '"parameters": ', "{", "}", "[", "]", '"', "'"),
     *("\\", ",", ";", ":", "1", "x", " ", "\n", "\ud800", "\0", "-" * 50, "(" * 50),
 ]
@@ -551,6 +603,12 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
             "<|close|>call<|sep|>",
             ONE,
         ),
+        ('f\n<|content|>{"x": 1}<|from|> assistant\n<|recipient|> f\n<|content|> {"x": 1}<|stop|>', ONE * 2),
+        ('all\nI look.>>>f\n{"x": 1}', ONE),
+        (f" to=self<|message|>Hm. {atem([('g', {})])}<|eom|>{muse(ONE)}<|eot|>", ONE),
+        (f" to=user<|message|>I look.<|eom|>{muse(ONE)}<|eot|>", ONE),
+        (f"<mm:think>Hm.</mm:think>{minimax_3(TWO)}", TWO),
+        (f'{NS}invoke name="f">{in_tag("x", 1)}{NS}</invoke>', ONE),
         ("[a.b(x=-1, y=(1, 2), z={'k': true})]", [("a.b", {"x": -1, "y": [1, 2], "z": {"k": True}})]),
     ],
 )
@@ -584,9 +642,108 @@ def test_the_schema_tells_text_from_numbers_where_a_family_writes_no_quotes(fami
     }
 
 
-CODES = {"type": "string", "enum": ["1", "2"]}
+CODE = {"type": "string", "enum": ["1", "2"]}
+
+
+def schema_of(value):
+    """A schema that takes this value and not its other readings."""
+    match value:
+        case bool() | int():
+            return {"type": "boolean" if isinstance(value, bool) else "integer"}
+        case None:
+            return {"type": "null"}
+        case str():
+            return {"type": "string"}
+        case list():
+            return {"type": "array", "items": schema_of(value[0]) if value else {}}
+    return {"type": "object", "properties": {key: schema_of(inside) for key, inside in value.items()}}
+
+
+nested = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.from_regex(r"[a-z1-9 .]{0,8}", fullmatch=True),
+    lambda inside: (
+        st.lists(inside, max_size=3).map(lambda items: [items[0]] * len(items) if items else items)
+        | st.dictionaries(names | st.just("item"), inside, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(names, nested, max_size=3), plain_words)
+@settings(max_examples=150)
+def test_values_inside_of_tags_are_typed_by_the_schema_at_any_depth(given_, words):
+    text = f"{words}{minimax_3([('f', given_)])}{words}"
+    (call,) = read_calls(text, tools={"f": schema_of(given_)})
+    assert json.loads(call.arguments) == given_
+
+
+@pytest.mark.parametrize(
+    ("schema", "inside", "value"),
+    [
+        ({}, in_tag("item", "1") + in_tag("item", "a"), [1, "a"]),
+        ({"type": "array"}, in_tag("one", 1) + in_tag("two", 2), [1, 2]),
+        ({"type": "object"}, in_tag("item", 1), {"item": 1}),
+        ({"anyOf": [{"type": "object"}, {"type": "null"}]}, "", {}),
+        ({"type": "array"}, "", []),
+        ({}, "", ""),
+        (
+            {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+            in_tag("item", 5),
+            ["5"],
+        ),
+        ({"type": "array", "items": {"anyOf": [CODE, {"type": "null"}]}}, in_tag("item", 1), ["1"]),
+        ({"type": "object", "required": ["b"], "properties": {"a": CODE}}, in_tag("a", 1), {"a": "1"}),
+        ({"type": "string"}, in_tag("text", "hi"), {"text": "hi"}),
+    ],
+)
+def test_the_schema_tells_what_tags_inside_of_tags_are(schema, inside, value):
+    text = f'{NS}<invoke name="f">{NS}<v>{inside}{NS}</v>{NS}</invoke>'
+    (call,) = read_calls(text, tools={"f": {"type": "object", "properties": {"v": schema}}})
+    assert json.loads(call.arguments) == {"v": value}
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        f"{NS}<x>1{NS}</y>",
+        f"{NS}<x>1",
+        f"{NS}<x>1{NS} 2{NS}</x>",
+        f"{NS}1{NS}</x>",
+        f"and x is 1 {in_tag('x', 1)}",
+        f"{in_tag('x', 1)} and y is 2",
+        f"{NS}<x>a{in_tag('y', 1)}{NS}</x>",
+        f"{NS}<x>{in_tag('y', 1)}a{NS}</x>",
+        f"{NS}<x>" * 70,
+        "1",
+    ],
+)
+def test_a_tag_of_minimax_out_of_its_place_breaks_its_call_and_nothing_is_dropped(inside):
+    begun = f'{NS}<invoke name="f">{inside}'
+    for text in (begun, f"{begun}{NS}</invoke>", f"{begun}{NS}</invoke>\n{minimax_3(TWO)}"):
+        calls = read_calls(text)
+        assert (calls[0].name, calls[0].arguments) == ("f", inside)
+        assert [call.name for call in calls[1:]] == (["f", "g"] if text.endswith("</tool_call>") else [])
+
+
+def test_a_call_that_muse_quotes_to_the_user_does_not_run_and_leaves_a_note():
+    text = f" to=user<|message|>You write it so:\n{atem(ONE)}<|eot|>"
+    assert read_calls(text) == []
+    assert "looks like" in " ".join(Reply({"role": "assistant", "content": text}).notes)
+
+
+@pytest.mark.parametrize(
+    "text", [f'{NS}<invoke name="f">', ">>>python\nprint(1)", "<|recipient|>f\n<|content|>x"]
+)
+def test_a_mark_of_these_families_without_a_call_behind_it_leaves_a_note(text):
+    assert read_calls(text) == []
+    assert "begin of a call" in " ".join(Reply({"role": "assistant", "content": text}).notes)
+
+
 NESTED = {
-    "$defs": {"Code": CODES, "Day": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+    "$defs": {"Code": CODE, "Day": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
     "type": "object",
 }
 
@@ -619,7 +776,7 @@ NESTED = {
     ],
 )
 def test_the_checker_of_the_tool_says_how_a_value_without_quotes_is_read(schema, written, value):
-    parameters = {**NESTED, "required": ["w"], "properties": {"v": schema, "w": {}, "other": CODES}}
+    parameters = {**NESTED, "required": ["w"], "properties": {"v": schema, "w": {}, "other": CODE}}
     (call,) = read_calls(function_tag("f", {"v": written}), tools={"f": parameters})
     assert json.loads(call.arguments) == {"v": value}
 
@@ -709,6 +866,8 @@ HOSTILE = [
         "[f(from=",
     ),
     *('<|tools_prefix|>[{"f":{}},', "<function=f><parameter=a>1</parameter></function>", '"a":', "- "),
+    *(NS, f'{NS}<invoke name="f">', f"{NS}<x>", f"{NS}<x>1{NS}</x>", f'{NS}<invoke name="f">{NS}<x>{NS}</x>'),
+    *("to=user<|message|>", "to=self<|message|>", "assistant to=f<|message|>", ">>>f\n", "<|recipient|>f "),
     *('{"tool": "f", "arguments": {', "\nAction: x\n", "\n \n", "```json\n", "<|channel>thought "),
 ]
 
@@ -830,7 +989,7 @@ def test_what_is_nearly_a_call_has_a_note(text, note):
     assert bool(found) == bool(note)
 
 
-AUTO = [json_fences, json_lines, hermes, qwen_coder, gemma_4, apertus]
+AUTO = [json_fences, json_lines, hermes, qwen_coder, gemma_4, apertus, minimax_3, muse, functionary]
 
 
 @pytest.mark.parametrize("family", AUTO)

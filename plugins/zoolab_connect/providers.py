@@ -47,7 +47,8 @@ class ProviderModel(ApiModel):
         if "://" not in address:  # OLLAMA_HOST is often a host alone
             address = f"http://{address}" + ("" if ":" in address else ":11434")
         self.base_url = address.rstrip("/")
-        keys = [to.api_key, *(os.environ.get(name) for name in self.api.key_from)]
+        # A blank key says that none goes out, also none of the environment.
+        keys = [os.environ.get(name) for name in self.api.key_from] if to.api_key is None else [to.api_key]
         self._key = next(filter(None, keys), "")
         if self.api.key_from and not self._key and self.base_url == self.api.address:
             advice = f"set {self.api.key_from[0]}, give api_key=, or use a recording"

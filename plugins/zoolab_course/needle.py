@@ -115,7 +115,9 @@ def _choice(made: Mapping[str, Any]) -> dict[str, Any]:
         for number, (name, arguments) in enumerate(cut_calls(made.get("tool_call") or ""), 1)
     ]
     thought = made.get("reasoning") or ""
-    cut = made.get("stop_reason") in ("MaxTokens", "MaxSeqLen")
+    # The limit may come with the last mark of the calls: then nothing of them is missing.
+    is_closed = made["text"].rstrip().endswith("</tool_call>")
+    cut = made.get("stop_reason") in ("MaxTokens", "MaxSeqLen") and not is_closed
     if calls:
         message = {"role": "assistant", "content": None, "reasoning_content": thought, "tool_calls": calls}
         return {"index": 0, "message": message, "finish_reason": "length" if cut else "tool_calls"}

@@ -43,6 +43,13 @@ class Connection:
 
     def __post_init__(self) -> None:
         check_headers(self.headers)
+        for name, text in (("base_url", self.base_url), ("api_key", self.api_key)):
+            if text is not None and not isinstance(text, str):
+                raise InvalidInput(f"{name} is {type(text).__name__}", expected="a text")
+        if self.base_url is not None and not self.base_url.strip():
+            raise InvalidInput("base_url is blank", expected="an address, such as http://127.0.0.1:8000/v1")
+        if isinstance(self.timeout, str | bool) or self.timeout == 0:
+            raise InvalidInput(f"timeout is {excerpt(self.timeout)}", expected="seconds")
         if self.max_retries is not None and not (type(self.max_retries) is int and self.max_retries >= 0):
             raise InvalidInput(f"max_retries is {excerpt(self.max_retries)}", expected="0, 1, 2 and so on")
 
@@ -97,7 +104,7 @@ class ApiModel(ABC):
         self.stream = stream
         self.settings = {"temperature": 0, **self._settings_of(settings, more)}
         self._rejections: Rejections = {}
-        self._connect(Connection(base_url, api_key, client, timeout, max_retries, dict(headers or {})))
+        self._connect(Connection(base_url, api_key, client, timeout, max_retries, headers or {}))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.model}>"
@@ -162,6 +169,8 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 def check_headers(headers: Mapping[str, str]) -> None:
     """Raise `InvalidInput` for headers that cannot be sent; no value is shown."""
+    if not isinstance(headers, Mapping):
+        raise InvalidInput("headers is not an object", expected='a dict, such as {"X-Team": "a"}')
     for name, value in headers.items():
         for text in (name, value):
             if not isinstance(text, str) or not (text.isascii() and text.isprintable()):

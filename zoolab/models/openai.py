@@ -138,6 +138,8 @@ def make_client(base_url: str | None = None, api_key: Any = None, **options: Any
     """The official client; what is not given comes from the environment."""
     import openai
 
+    if base_url and "://" not in base_url:
+        base_url = f"http://{base_url}"
     address = base_url or os.environ.get("OPENAI_BASE_URL") or ""
     if api_key is None and "OPENAI_API_KEY" not in os.environ and LOOPBACK.match(address):
         api_key = "none"  # servers on this machine ask for no key, and the client for one

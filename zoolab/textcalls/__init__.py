@@ -1,8 +1,9 @@
 """Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
 
-tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax M2, DeepSeek since 3.2, Kimi K3; JSON
+tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax M2, DeepSeek since 3.2, Muse, Kimi K3; JSON
               between marks, with the name inside (Hermes, Qwen, Apertus), or after a head with the name
-              (Mistral, Kimi K2, DeepSeek until 3.1, gpt-oss)
+              (Mistral, Kimi K2, DeepSeek until 3.1, gpt-oss, Functionary)
+minimax.py    tags inside of tags, each with a mark before it: MiniMax M3
 values.py     values without quotes, typed by the schema of the tool
 gemma.py      call:name{key:value} of FunctionGemma and Gemma 4
 pythonic.py   [get_weather(city="Oslo")] of Llama 4 and LFM2, the same as code of Gemma 3 and OLMo 3,
@@ -35,6 +36,7 @@ from zoolab.textcalls.calls import (
     read_llama,
     read_plain,
 )
+from zoolab.textcalls.minimax import read_minimax
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
 from zoolab.textcalls.tagged import read_marked
 from zoolab.textcalls.thoughts import spoken
@@ -64,6 +66,7 @@ def find_calls(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[Text
 
 
 def _calls_in(said: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
+    said = MARKS["to_user"].sub(lambda words: " " * len(words.group()), said)
     found = [calls for calls in readings(said, schemas) if calls]
     return min(found, key=lambda calls: calls[0].at) if found else broken_calls(said)[:1]
 
@@ -76,6 +79,7 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
     """
     return [
         *read_marked(text, schemas),
+        read_minimax(text, schemas),
         read_llama(text),
         read_pythonic(text),
         read_built_in(text),

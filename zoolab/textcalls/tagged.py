@@ -96,7 +96,7 @@ def _arguments(
                 key = tag["key"].strip()
                 value = text[at : closing.start()]
                 is_broken = is_broken or not _is_in_order(value, tags.nested)
-                members.append((key, encode(values.read(key, value, tag["string"]))))
+                members.append((key, encode(values.read((key,), value, tag["string"]))))
                 at = closing.end()
             else:
                 is_closed = False

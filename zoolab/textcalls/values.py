@@ -10,6 +10,9 @@ from zoolab.errors import InvalidSchema
 from zoolab.jsontext import json_or, pointer_to
 from zoolab.schema.checker import SchemaChecker, plain_test
 
+#: Where a value stands: the parameter, and the keys and indices inside of it.
+Path = tuple[str | int, ...]
+
 _CDATA = "<![CDATA["
 #: Some templates write these values as Python does.
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
@@ -24,15 +27,15 @@ class Values:
             {key: schema[key] for key in schema if key != "required"} if isinstance(schema, Mapping) else {}
         )
 
-    def read(self, key: str, written: str, kind: str | None) -> Any:
-        """Return the value of a parameter; `kind` is what its tag says of it, if anything.
+    def read(self, path: Path, written: str, kind: str | None = None) -> Any:
+        """Return the value of a parameter, or one inside it; `kind` is what its tag says of it, if anything.
 
         The text is tried, then the JSON in it, and the reading is taken that the schema takes. If it takes
         both, as one does that says nothing, JSON is read. If it takes neither, JSON is read unless the
         schema wants text.
 
         >>> code = {"properties": {"code": {"$ref": "#/$defs/Code"}}, "$defs": {"Code": {"type": "string"}}}
-        >>> Values(code).read("code", "5123", None), Values(code).read("more", "5123", None)
+        >>> Values(code).read(("code",), "5123"), Values(code).read(("more",), "5123")
         ('5123', 5123)
         """
         written = _unwrapped(written)
@@ -41,33 +44,45 @@ class Values:
         value = json_or(written, _PYTHON.get(written.strip(), written))
         if kind == "false":
             return value
-        return written if isinstance(value, str) else self._choose(key, written, value)
+        return written if isinstance(value, str) else self._choose(path, written, value)
 
-    def _choose(self, key: str, written: str, value: Any) -> Any:
-        as_text, as_json = self._takes(key, written), self._takes(key, value)
+    def wants(self, path: Path, value: Any, kind: str) -> bool:
+        """Return whether the schema refuses a value and would take one of this type in its place.
+
+        >>> Values({"properties": {"days": {"type": "array"}}}).wants(("days",), {}, "array")
+        True
+        """
+        return any(kind in words.split(" or ") for words in self._expected(path, value))
+
+    def _choose(self, path: Path, written: str, value: Any) -> Any:
+        as_text, as_json = self._takes(path, written), self._takes(path, value)
         if as_text != as_json:
             return written if as_text else value
-        return written if not as_text and self._wants_text(key, value) else value
+        if as_text:
+            # What the values around it allow may be said of them all.
+            parameter = path[:1]
+            in_text, in_json = (self._expected(path, one, parameter) for one in (written, value))
+            return written if len(in_text) < len(in_json) else value
+        return written if self.wants(path, value, "string") else value
 
-    def _takes(self, key: str, value: Any) -> bool:
-        if isinstance(value, str) and self._is_plain(key):
-            return self._meets_plainly is not None and self._meets_plainly({key: value})
-        return not self._expected(key, value)
+    def _takes(self, path: Path, value: Any) -> bool:
+        if isinstance(value, str) and len(path) == 1 and self._is_plain(path[0]):
+            return self._meets_plainly is not None and self._meets_plainly({path[0]: value})
+        return not self._expected(path, value)
 
-    def _wants_text(self, key: str, value: Any) -> bool:
-        return any("string" in words.split(" or ") for words in self._expected(key, value))
-
-    def _expected(self, key: str, value: Any) -> list[str]:
-        """What the schema says was expected in place of a value."""
-        place = pointer_to([key])
+    def _expected(self, path: Path, value: Any, within: Path | None = None) -> list[str]:
+        """What the schema says was expected at a path, or inside of it, if this value stands there."""
+        place = pointer_to(path if within is None else within)
+        for step in reversed(path):
+            value = {step: value} if isinstance(step, str) else [value]
         try:
-            problems = self._checker.problems({key: value}) if self._checker else ()
+            problems = self._checker.problems(value) if self._checker else ()
         except InvalidSchema:
             return []
         found = [problem for problem in problems if f"{problem.pointer}/".startswith(f"{place}/")]
         return [problem.expected for problem in found]
 
-    def _is_plain(self, key: str) -> bool:
+    def _is_plain(self, key: str | int) -> bool:
         return self._meets_plainly is not None and key in self._schema.get("properties", {})
 
     @cached_property
