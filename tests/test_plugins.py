@@ -226,12 +226,12 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 118_000
+NODES = 118_100
 NAMES = 62
 ROOMS: dict[str, int] = {
     "__init__": 41,
     "__main__": 44,
-    "apis": 10_251,
+    "apis": 10_381,
     "commands": 2568,
     "errors": 817,
     "files": 971,
