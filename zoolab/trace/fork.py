@@ -21,7 +21,7 @@ _Records = dict[_Place, Record]
 
 
 def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
-    """The work of `Trace.fork`."""
+    """Do the work of `Trace.fork`."""
     options = {**trace.options, **options}
     model = model or options.get("model")
     if model is None:
@@ -93,7 +93,7 @@ class _Standing(Permissions):
 def _permissions(
     policy: Policy | Permissions | None, trace: TraceLog, seq: int, registry: ToolRegistry
 ) -> Permissions:
-    """What was allowed for the session before step `seq` is allowed in the fork."""
+    """Allow in the fork what was allowed for the session before step `seq`."""
     if isinstance(policy, Permissions):
         return policy
     permissions = Permissions(policy)
@@ -106,7 +106,7 @@ def _permissions(
 
 
 def child_of(trace: T, until: int, options: dict[str, Any]) -> T:
-    """A trace of its own with the first `until` steps of `trace`, and a note of where it comes from."""
+    """Make a trace with the first `until` steps of `trace`, and a note of where it comes from."""
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": until}
     child.options = options
@@ -125,7 +125,7 @@ def _drive(child: T, steps: Walk, answers: _Records) -> T:
 def _with_given(
     steps: Any, given: _Records, asked: _Records, standing: _Standing, request: Step
 ) -> Generator[Step, Any, Any]:
-    """The walk with the outcomes that stand: their calls do not run."""
+    """Return the walk with the outcomes that stand: their calls do not run."""
     answer: Any = None
     while True:
         try:
@@ -148,7 +148,7 @@ def _with_given(
 
 
 def _place_of(step: Step, record: Record) -> _Place:
-    """A step's place in its walk; `record` is what it held before it was answered."""
+    """Return a step's place in its walk; `record` is what it held before it was answered."""
     return "decision" if isinstance(record, Decision) else step.kind, step.turn, step.slot
 
 
