@@ -55,6 +55,13 @@ LACKING = {
     ),
     "the ends of Odd have 'finished', which is not one of stop, tool_calls, length, content_filter, error, "
     "incomplete": type("Odd", (Mine,), {"ends": {"done": "finished"}}),
+    'key_from of Odd is "MY_KEY", which is not a tuple of names': type(
+        "Odd", (Mine,), {"key_from": "MY_KEY"}
+    ),
+    "also_from of Odd is null, which is not a tuple of names": type("Odd", (Mine,), {"also_from": None}),
+    "Odd has a stream_path, so streams_unasked has no meaning": type(
+        "Odd", (Mine,), {"stream_path": "/stream"}
+    ),
     "the settings of Odd have 'heat', which is not a setting of Chat Completions": type(
         "Odd", (Mine,), {"renamed": {"heat": "temperature"}}
     ),

@@ -169,6 +169,13 @@ def test_every_complaint_names_the_line(zoo, sums, old, new, line, what):
     assert what in ran.err
 
 
+def test_words_of_a_case_do_not_decide_which_line_is_named(zoo, sums):
+    """The id is wrong, and it is the name of another key."""
+    sums.write_text(SUMS.replace('id = "one"', 'id = "prompt"').replace('id = "=two"', 'id = "prompt"'))
+    ran = zoo("experiment", sums)
+    assert 'line 13: two cases have the id "prompt"' in ran.err
+
+
 def test_the_schema_of_a_file_knows_all_faults_and_all_scorers():
     assert EXPERIMENT["$defs"]["fault"]["enum"] == [*FAULTS]
     assert EXPERIMENT["properties"]["scorers"]["items"]["enum"] == sorted(SCORERS)

@@ -14,7 +14,7 @@ from provider_bodies import PROVIDERS
 from server import Answer, TestServer, completion, serving
 
 from zoolab import Scripted
-from zoolab_connect.proxy.addresses import VARIABLES, endpoints_of
+from zoolab_connect.proxy.addresses import endpoints_of, variables
 from zoolab_connect.proxy.recognising import api_asked
 from zoolab_connect.proxy.watch import watch
 
@@ -25,7 +25,7 @@ ANTHROPIC = {"anthropic-version": "2023-06-01", "x-api-key": "k"}
 
 @pytest.fixture(autouse=True)
 def _no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (name for names in VARIABLES.values() for name in names):
+    for name in (name for names in variables().values() for name in names):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -45,6 +45,33 @@ print(json.dumps({
 """
 
 
+WATCHED = """
+import json, os, urllib.request
+from zoolab import Scripted, watch
+from zoolab_connect.proxy.addresses import endpoints_of
+
+def ask(path, body):
+    url = os.environ["TELLERS_BASE_URL"] + path
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode())) as answer:
+        return answer.read().decode().splitlines()
+
+body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "parameters": {"seed": 1}}
+with watch(to=Scripted(["One.", "Two.", "Three."])) as seen:
+    streamed = ask("/v1/chat", body)
+    whole = ask("/v1/chat", {**body, "stream": False})
+    elsewhere = ask("/any/path", {**body, "stream": False})
+    key = os.environ["TELLERS_API_KEY"]
+print(json.dumps({
+    "ends": json.loads(streamed[-1])["done"],
+    "whole": [json.loads("".join(each))["message"]["content"] for each in (whole, elsewhere)],
+    "seeds": [trace.turns[0].request.settings["seed"] for trace in seen.traces],
+    "unread": [*seen.unread, *seen.passed],
+    "address": [each.address for each in endpoints_of({"TELLERS_BASE_URL": "box:80"})][-1],
+    "shared": [each.api for each in endpoints_of({}) if "OLLAMA_API_BASE" in each.variables],
+}))
+"""
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """A folder with the example, as pip installs it."""
@@ -80,6 +107,20 @@ def test_what_the_example_adds_is_used_like_what_zoolab_has(installed, tmp_path)
         "error": ["invalid_arguments"],
         "display": "FIVE MINUTES.",
         "name": 12,
+    }
+
+
+def test_the_proxy_understands_the_api_of_the_example(installed, tmp_path):
+    """It answers in its form, streams if nothing is said, and is known by its path or its body."""
+    done = python(installed, tmp_path, "-c", WATCHED)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "ends": True,
+        "whole": ["Two.", "Three."],
+        "seeds": [1, 1, 1],
+        "unread": [],
+        "address": "http://box:80",
+        "shared": ["ollama"],
     }
 
 

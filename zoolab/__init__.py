@@ -13,18 +13,6 @@ for step in walk("What is 42 + 58?", [add], model):
 
 from zoolab.lazy import lazily
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 __version__ = "0.1.0"
 
-
-def _registered(name: str, package: str) -> "Any":
-    """A name that a plugin registered."""
-    from zoolab.plugins import registered
-
-    return registered(__name__, name, package)
-
-
-__getattr__, __dir__, __all__ = lazily(__name__, _registered)
+__getattr__, __dir__, __all__ = lazily(__name__, "zoolab.plugins")

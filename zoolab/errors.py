@@ -264,7 +264,9 @@ class SettingRejected(ModelError):
     """The endpoint rejects a setting of the request by name, such as temperature."""
 
     #: The name of the setting and the endpoint's words; whether it is rejected whatever its value is.
-    setting, said, whatever = "", "", True
+    setting = ""
+    said = ""
+    whatever = True
     #: Whether it is rejected only because tools stand beside it.
     beside_tools = False
 

@@ -10,13 +10,14 @@ if TYPE_CHECKING:
 
 
 def lazily(
-    package: str, ask: "Callable[[str, str], Any] | None" = None
+    package: str, others: str = ""
 ) -> tuple[Callable[[str], "Any"], Callable[[], list[str]], list[str]]:
     """Return the `__getattr__`, `__dir__` and `__all__` of a package that offers its modules and more.
 
     Those stand in `__init__.pyi`, if it is there, in lines such as `from package.module import name as name`.
-    A name from another package (`from other_package import name as name`) is not imported from there: `ask`
-    gets the name and that package, or an unknown name and "", and returns the value or raises AttributeError.
+    A name from another package (`from other_package import name as name`) is not imported from there. The
+    function `registered` of the module `others` gets this package, the name and that package, or "" for a
+    name that is not in the stub; it returns the value or raises AttributeError.
 
     >>> get, names, offered = lazily("zoolab.models")
     >>> get("replay").__name__, get("Replay").__module__, "Replay" in offered
@@ -35,14 +36,14 @@ def lazily(
         home = home_of.get(name, "")
         if home.partition(".")[0] == top:
             value = getattr(import_module(home), name)
-        elif home and ask is not None:
-            value = ask(name, home.partition(".")[0])
+        elif home and others:
+            value = import_module(others).registered(package, name, home.partition(".")[0])
         elif name.startswith("_") or not name.isidentifier():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         elif find_spec(f"{package}.{name}") is not None:
             value = import_module(f"{package}.{name}")
-        elif ask is not None:
-            value = ask(name, "")
+        elif others:
+            value = import_module(others).registered(package, name, "")
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         setattr(sys.modules[package], name, value)

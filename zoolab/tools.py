@@ -95,7 +95,8 @@ class Bound:
     """
 
     def __init__(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
-        self._tool, self._arguments = tool, arguments
+        self._tool = tool
+        self._arguments = arguments
         self._values = [] if tool.bind is None else [tool.bind(plain(arguments))]
 
     def take(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -307,7 +308,8 @@ class ToolBuilder:
     """Collects the parameters of a tool; `call` ends it. See `Tool.build`."""
 
     def __init__(self, name: str, description: str) -> None:
-        self._name, self._description = name, description
+        self._name = name
+        self._description = description
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
 
@@ -491,7 +493,8 @@ class ToolRegistry:
         if self._fixed and not more:
             return self
         made = copy.copy(self)
-        made._tools, made._fixed = self._tools | {tool.name: tool for tool in more}, True
+        made._tools = self._tools | {tool.name: tool for tool in more}
+        made._fixed = True
         return made
 
     def changed(self, change: Callable[[Tool], Tool]) -> ToolRegistry:

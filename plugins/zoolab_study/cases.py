@@ -34,6 +34,14 @@ class Unsaid(Enum):
 UNSAID: Final = Unsaid.UNSAID
 
 
+class WrongCase(InvalidInput):
+    """A row is not a case; `key` is the key of the row that is wrong."""
+
+    def __init__(self, what: str, *, key: str, expected: str = "", advice: str = "") -> None:
+        super().__init__(what, expected=expected, advice=advice)
+        self.key = key
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One question, the tools that are at hand, and what is expected."""
@@ -58,10 +66,10 @@ class Case:
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
-            raise InvalidInput(f"the id of a case is {excerpt(self.id)}", expected="text")
+            raise WrongCase(f"the id of a case is {excerpt(self.id)}", key="id", expected="text")
         if self.prompt is None and not self.messages:
             what = f"the case {excerpt(self.id)} has no question"
-            raise InvalidInput(what, advice="give prompt or messages")
+            raise WrongCase(what, key="prompt", advice="give prompt or messages")
         if self.expected_tool == "":
             object.__setattr__(self, "expected_tool", None)
 
@@ -146,10 +154,11 @@ def as_case(row: Any, number: int = 1) -> Case:
     strange = next(filter(_looks_expected, data), None)
     if strange is not None:
         what = f"the case {excerpt(name)} has {excerpt(strange)}"
-        raise InvalidInput(what, expected=", ".join(_EXPECTED))
+        raise WrongCase(what, key=strange, expected=", ".join(_EXPECTED))
     if "expected_tool" in named and "expected_tool" not in told:
-        raise InvalidInput(
+        raise WrongCase(
             f"the case {excerpt(name)} has an empty expected_tool",
+            key="expected_tool",
             expected='a name, "" if no tool is needed, or UNSAID',
             advice='frame["expected_tool"].fillna("") writes "" into empty cells',
         )

@@ -10,7 +10,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,14 @@ from zoolab.models.openai import OpenAIModel
 from zoolab.models.replay import Replay, local_model
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
-from zoolab.records import Problem
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
-from zoolab.schema.checker import SchemaChecker
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
-from zoolab_study.cases import UNSAID, Case, as_case
+from zoolab_study.cases import UNSAID, Case, WrongCase, as_case
 from zoolab_study.datasets.loading import numbered_rows
 from zoolab_study.design import check_described, variants_in
+from zoolab_study.mistakes import mistakes_in
 from zoolab_study.pacing import Budget, Pace
 from zoolab_study.scorers import ANY_CALL, expected_calls
 
@@ -73,23 +71,6 @@ def _keys(dotted: str) -> list[str]:
     return [key.strip("\"'") for key in re.findall(_KEY, dotted)]
 
 
-#: What a schema says, as one says it of a TOML file.
-_WORDS = read_table("zoolab_study", "words.toml")
-
-
-def said_of(problem: Problem) -> tuple[list[str], str]:
-    """Where a problem is, key by key, and a sentence about it."""
-    where = [part.replace("~1", "/").replace("~0", "~") for part in problem.pointer.split("/")[1:]]
-    rule, _, bound = problem.expected.partition(" ")
-    kinds, bounds = problem.expected.split(" or "), _WORDS["bounds"]
-    expected = bounds[rule].format(bound) if rule in bounds else problem.expected
-    if all(kind in _WORDS["kinds"] for kind in kinds):
-        expected = " or ".join(_WORDS["kinds"][kind] for kind in kinds)
-    meant = get_close_matches(where[-1], bound.split(", "), 1) if where and rule == "only" else []
-    hint = f" (do you mean {meant[0]}?)" if meant else ""
-    return where, f"{'.'.join(where) or 'the file'}: expected {expected}, received {problem.received}{hint}"
-
-
 def read_config(path: Path) -> tuple[str, dict[str, Any]]:
     """The experiment that a TOML file describes: its title, and the arguments of `experiment`.
 
@@ -103,11 +84,9 @@ def read_config(path: Path) -> tuple[str, dict[str, Any]]:
         raise InvalidInput(f"cannot read {path}: {reason}", expected="a TOML file") from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{path.name}: {error}", expected="a TOML file") from None
-    problems = SchemaChecker(EXPERIMENT).problems(told)
-    # A key that is misspelt is missing, too: which one it is says more.
-    for problem in sorted(problems, key=lambda problem: not problem.expected.startswith("only ")):
-        where, said = said_of(problem)
-        raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {said}", advice="correct that line")
+    for mistake in mistakes_in(told, EXPERIMENT):
+        what = f"{path.name}, line {line_of(text, mistake.where)}: {mistake}"
+        raise InvalidInput(what, advice="correct that line")
     return told.get("title", path.stem), _arguments(told, path, text)
 
 
@@ -175,21 +154,24 @@ def _cases(
     names: set[str] = set()
     for count, (number, case) in enumerate(rows, 1):
         line = "" if isinstance(told, list) else f"{told}, line {number}"
-        if line and (problems := SchemaChecker(CASE).problems(case)):
-            raise InvalidInput(f"{line}: {said_of(problems[0])[1]}", advice="correct that line")
+        if line and (mistakes := mistakes_in(case, CASE)):
+            raise InvalidInput(f"{line}: {mistakes[0]}", advice="correct that line")
         key = "tools"
         try:
             if case.get("tools"):
                 case = {**case, "tools": tools_named(*case["tools"])}
-            key = "id"
             known = as_case(case, count)
+            key = "id"
             if known.id in names:
                 what = f"two cases have the id {excerpt(known.id)}"
                 raise InvalidInput(what, expected="a different id for each case")
-            _check_expected(known, _names_in([case.get("tools", tools), *changed]))
+            key = "expected_calls"
+            if known.expected_calls is not UNSAID and known.expected_calls != ANY_CALL:
+                expected_calls(known.expected_calls)
+            key = "expected_tool"
+            _check_expected_tool(known, _names_in([case.get("tools", tools), *changed]))
         except ZoolabError as error:
-            named = (name for name in sorted(case, key=len, reverse=True) if name in error.what)
-            key = next(named, key)
+            key = error.key if isinstance(error, WrongCase) else key
             where = line or place("cases", str(number), key)
             raise InvalidInput(f"{where}: {error}", advice="correct it") from None
         names.add(known.id)
@@ -200,9 +182,7 @@ def _names_in(offered: Iterable[ToolRegistry]) -> list[str]:
     return list(dict.fromkeys(name for tools in offered for name in tools.names()))
 
 
-def _check_expected(case: Case, offered: Sequence[str]) -> None:
-    if case.expected_calls is not UNSAID and case.expected_calls != ANY_CALL:
-        expected_calls(case.expected_calls)
+def _check_expected_tool(case: Case, offered: Sequence[str]) -> None:
     if isinstance(case.expected_tool, str) and case.expected_tool not in offered:
         what = f"expected_tool is {excerpt(case.expected_tool)}, which is not offered"
         known = f"one of {', '.join(offered)}" if offered else 'tools = ["starter"] or the like'

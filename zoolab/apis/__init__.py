@@ -129,7 +129,7 @@ def translate(request: Request, format: str, model: str = "", **settings: Any) -
     retriever left out is in no body).
 
     `format` is a name of `APIS`; `model` and `settings` are as for `Api.to_body`, but the model
-    of gemini belongs in the address.
+    is left out if it belongs in the address.
 
     Raises:
         InvalidInput: There is no such API, or a message or a tool has no form in it.
@@ -140,7 +140,7 @@ def translate(request: Request, format: str, model: str = "", **settings: Any) -
     tool_choice at /tool_choice: 'required' cannot be asked for: there is no tool_choice here
     """
     spoken = api(format)
-    named = {"model": model} if model and format != "gemini" else {}
+    named = {"model": model} if model and "{model}" not in spoken.path else {}
     asked = replace(request, settings={**named, **settings, **request.settings})
     return WireBody(format, spoken.to_body(asked), spoken.normalise(asked)[1])
 

@@ -43,9 +43,11 @@ class ChatCompletions(Api):
     label = "OpenAI Chat Completions"
     address = "https://api.openai.com/v1"
     address_from = "OPENAI_BASE_URL"
+    also_from = ("OPENAI_API_BASE",)
     path = "/chat/completions"
     key_from = ("OPENAI_API_KEY",)
     watched = True
+    counts_unasked = False
     #: With those of servers that speak nearly the same.
     ends: ClassVar[dict[str, str]] = {
         "stop": "stop",

@@ -59,9 +59,14 @@ class Api(ABC):
     #: Where the API is, and the environment variable with another address.
     address: ClassVar[str]
     address_from: ClassVar[str]
+    #: Further variables in which clients of this API look for its address.
+    also_from: ClassVar[tuple[str, ...]] = ()
     #: The path of a request for a reply, and that of one for a stream if it differs; {model} is the model.
     path: ClassVar[str]
+    #: If that has a query, a request without the query gets the events as one list.
     stream_path: ClassVar[str] = ""
+    #: How all its paths begin, if those of no other API begin so; such as that of its list of models.
+    own_paths: ClassVar[str] = ""
     #: The environment variables with the key; none if no key is needed.
     key_from: ClassVar[tuple[str, ...]] = ()
     #: The header that carries the key, and further headers.
@@ -69,6 +74,12 @@ class Api(ABC):
     headers: ClassVar[Mapping[str, str]] = {}
     #: The type of the content of a stream.
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+    #: Whether a reply is streamed if `stream` is not in its request.
+    streams_unasked: ClassVar[bool] = False
+    #: Whether a stream has the usage if `stream_options` does not ask for it.
+    counts_unasked: ClassVar[bool] = True
+    #: Whether it keeps replies unless `store` is false, so that `previous_response_id` may name one.
+    keeps_replies: ClassVar[bool] = False
     #: Whether the proxy watches the requests of programs to this API.
     watched: ClassVar[bool] = False
 
@@ -107,6 +118,14 @@ class Api(ABC):
     @abstractmethod
     def recognises(self, body: Mapping[str, Any]) -> bool:
         """Whether a body is a request of this API, by its fields."""
+
+    def asks(self, body: Mapping[str, Any]) -> bool:
+        """Whether a body can be a request for a reply of this API: by default, if it has a conversation."""
+        return isinstance(body.get(self._conversation), list)
+
+    def address_said(self, said: str) -> str:
+        """The address that clients make of what `address_from` says; by default it stays as it is."""
+        return said or self.address
 
     # Tools
 
@@ -487,6 +506,11 @@ def check(kind: type[Api]) -> str:
         return (
             f"the address of {kind.__name__} is {kind.address + kind.path!r}, which is not a URL with a path"
         )
+    names = next((key for key in ("key_from", "also_from") if not isinstance(getattr(kind, key), tuple)), "")
+    if names:
+        return f"{names} of {kind.__name__} is {excerpt(getattr(kind, names))}, which is not a tuple of names"
+    if kind.stream_path and kind.streams_unasked:
+        return f"{kind.__name__} has a stream_path, so streams_unasked has no meaning"
     unknown = [word for word in kind.ends.values() if word not in ENDS]
     if unknown:
         return f"the ends of {kind.__name__} have {unknown[0]!r}, which is not one of {', '.join(ENDS)}"

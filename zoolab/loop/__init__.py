@@ -57,12 +57,14 @@ class Walk(Iterator[Step]):
         return f"<Walk {self.prompt!r}>"
 
     def __next__(self) -> Step:
-        answer, self._answer = self._answer, None
+        answer = self._answer
+        self._answer = None
         return self._go_on(self._steps.send, answer)
 
     def send(self, answer: Answer) -> Step:
         """Answer the step that was just seen (None leaves it as it is), and return the next one."""
-        answer, self._answer = (self._answer if answer is None else answer), None
+        answer = self._answer if answer is None else answer
+        self._answer = None
         return self._go_on(self._steps.send, answer)
 
     def throw(self, error: BaseException) -> Step:
@@ -77,7 +79,8 @@ class Walk(Iterator[Step]):
         try:
             if is_held():
                 return advance(given)
-            step, self._missed = self._missed, None
+            step = self._missed
+            self._missed = None
             if step is None:
                 with Hold():
                     step = self._missed = advance(given)
@@ -171,7 +174,8 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
     'define request tool_call validate execute result request tool_call'
     """
     check_model(model)
-    chosen, said = Options(**options), about(model)
+    chosen = Options(**options)
+    said = about(model)
     registry = as_registry(tools)
     if said.equip is not None:  # a model that injects faults into tools has a hand in the registry
         registry = as_registry(said.equip(registry))

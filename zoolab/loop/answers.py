@@ -32,7 +32,8 @@ class AnswerSchema:
 
     def asked_for(self, calls: str) -> tuple[str | None, Mapping[str, Any]]:
         """Return the system prompt and the fields of requests that ask for such an answer."""
-        system, schema = self._options.system, self._tool.parameters
+        system = self._options.system
+        schema = self._tool.parameters
         if calls != "native":  # a response_format would forbid calls in the text
             return "\n\n".join(filter(None, (system, _TOLD + encode(schema)))), read_only({})
         try:
@@ -64,7 +65,8 @@ def _tool_of(given: Any) -> Tool:
         tool = Tool.from_schema("answer", "The final answer.", dict(given))
     else:
         describer = Describer()
-        shape, shared = describer.describe(given, "answer_schema"), describer.definitions
+        shape = describer.describe(given, "answer_schema")
+        shared = describer.definitions
         parameters = {**shape.schema, "$defs": shared} if shared else shape.schema
         bind = binder({"answer": given}) if shape.binds else None
 

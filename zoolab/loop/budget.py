@@ -86,8 +86,10 @@ class Budget:
         took = Tokens.of(usage).known
         estimated = took is None
         if took is None:
-            sent, received = tokens_in(request.prefix, request.tools), tokens_in([reply.message])
-            took, usage = sent + received, {"prompt_tokens": sent, "completion_tokens": received}
+            sent = tokens_in(request.prefix, request.tools)
+            received = tokens_in([reply.message])
+            took = sent + received
+            usage = {"prompt_tokens": sent, "completion_tokens": received}
         names = [name for name in (reply.model, about(model).model) if isinstance(name, str)]
         with self._lock:
             for owner in self.chain:
@@ -113,7 +115,8 @@ class Budget:
 
     def _check(self, asking: Budget) -> None:
         self._check_prices()
-        limits, about = self.limits, "an estimated " if self.estimated else ""
+        limits = self.limits
+        about = "an estimated " if self.estimated else ""
         if self._deadline is not None and time.monotonic() >= self._deadline:
             raise self._spent("seconds", f"{limits.seconds:g} seconds", asking)
         if limits.tokens is not None and self.tokens >= limits.tokens:
@@ -126,7 +129,8 @@ class Budget:
 
     def _spent(self, name: str, how_much: str, asking: Budget) -> ToolLoopLimitReached:
         if self is asking:
-            what, advice = f"no answer after {how_much}", f"raise Limits({name}=...)"
+            what = f"no answer after {how_much}"
+            advice = f"raise Limits({name}=...)"
         else:
             what = f"the outer walk has reached its limit of {name}: {how_much}"
             advice = f"raise Limits({name}=...) of the outer walk"

@@ -99,7 +99,9 @@ class Runner:
     def close(self) -> None:
         """Stop the event loop, if there is one; tools that still wait on it are cancelled."""
         with self._starting:
-            loop, self._loop, self._closed = self._loop, None, True
+            loop = self._loop
+            self._loop = None
+            self._closed = True
         if loop is not None:
             loop.close()
 
@@ -107,10 +109,12 @@ class Runner:
         call: Callable[[Any, Context | None], Any]
         arguments: Any
         if job.bound is not None:
-            call, arguments = job.tool.call_bound, job.bound
+            call = job.tool.call_bound
+            arguments = job.bound
         else:
             # The tool may change its arguments; the record of the call must not.
-            call, arguments = job.tool.invoke, plain(job.arguments)
+            call = job.tool.invoke
+            arguments = plain(job.arguments)
         code = getattr(job.tool.function, "__code__", None)
         if code is not None and code.co_flags & inspect.CO_COROUTINE:
             # The call returns at once; a coroutine must not get lost.
@@ -193,7 +197,8 @@ class _Work(Done):
 
     def here(self) -> None:
         """Run in this thread, to the end: the time is measured, and cannot be limited."""
-        outcome, timeout = self._work(), self.job.timeout
+        outcome = self._work()
+        timeout = self.job.timeout
         if timeout is not None and outcome.duration_ms > timeout * 1000:
             took = f"took {outcome.duration_ms / 1000:.2g} s, and may take {timeout:g} s"
             why = "it ran to its end, because it could not have a thread of its own"
@@ -213,7 +218,8 @@ class _Work(Done):
             self.wait(5 * CANCEL_GRACE)
         if not self.settled:
             failure = Failure("timeout", f"gave up after {timeout:g} s; the tool may still be running")
-            elapsed, fault = (time.perf_counter() - self._began) * 1000, self._context.get(GOING_ON)
+            elapsed = (time.perf_counter() - self._began) * 1000
+            fault = self._context.get(GOING_ON)
             self.settle(Outcome(None, failure, elapsed, self._started_ms, still_running=True, fault=fault))
 
     def so_far(self) -> Outcome:

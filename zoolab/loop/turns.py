@@ -69,7 +69,8 @@ class Turns:
         self.denied = denied
         from zoolab.policy import Permissions
 
-        policy, context = options.policy, options.context
+        policy = options.policy
+        context = options.context
         self.permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
         self.runner = Runner(
             context if isinstance(context, Context) else Context(context), parallel=options.parallel
@@ -127,7 +128,8 @@ class Turns:
 
     def begin(self, prompt: str | None, messages: list[Message]) -> None:
         """Open the conversation: the system prompt describes the tools if they are not sent with requests."""
-        choice, told = self.options.tool_choice, list[Tool]()
+        choice = self.options.tool_choice
+        told = list[Tool]()
         if self.calls == "text" and choice != "none":
             told = self._pick([*messages, {"role": "user", "content": prompt or ""}])
         self._open(opening_messages(prompt, self.system, messages, told, choice))
@@ -145,7 +147,8 @@ class Turns:
             )
         self.budget.begin_request()
         self.turn += 1
-        first, choice = self.turn == self.options.first_turn, self.options.tool_choice
+        first = self.turn == self.options.first_turn
+        choice = self.options.tool_choice
         if not first and choice != "none":
             choice = "auto"  # a forced choice holds for the first request alone, or no walk would end
         if self.options.condense is not None and not first:
@@ -171,7 +174,8 @@ class Turns:
         A reply that says nothing is not appended to `messages[]`: endpoints refuse it when it comes back.
         """
         self.reply = reply
-        as_text, auto = self.calls == "text", self.calls == "auto"
+        as_text = self.calls == "text"
+        auto = self.calls == "auto"
         calls = read_calls(
             reply.message,
             turn=self.turn,
@@ -213,7 +217,8 @@ class Turns:
 
     def conclude(self, answers: AnswerSchema) -> Ask:
         """Show the verdict on the final answer; returns whether it is accepted."""
-        before, failed = self.messages, self.failures.get(ANSWER, 0)
+        before = self.messages
+        failed = self.failures.get(ANSWER, 0)
         verdict = answers.check(self.reply, self.turn)
         self.messages = before if verdict.ok else before.with_next(answers.complaint(verdict))
         said = len(self.messages) - len(before)
@@ -373,7 +378,8 @@ class Turns:
             return refusal("loop_limit", f"at most {most} calls a reply", "more")
         if self.budget.seconds_left() == 0:
             return refusal("loop_limit", "a call in time", "one after the limit of seconds")
-        registry, denied = self.registry, self.denied
+        registry = self.registry
+        denied = self.denied
         if is_last and not self.reply.is_whole:
             return refuse_unfinished(check_call(call, registry, deny=denied), self.reply.shortfall)
         try:
@@ -413,7 +419,8 @@ class Turns:
         return _settled(answer, pending)
 
     def _pick(self, messages: Sequence[Message]) -> list[Tool]:
-        retrieve, choice = self.options.retrieve, self.options.tool_choice
+        retrieve = self.options.retrieve
+        choice = self.options.tool_choice
         if retrieve is None:
             return list(self.registry)
         from zoolab.retrieval import pick_tools

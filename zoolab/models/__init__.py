@@ -12,16 +12,4 @@ model_for     one of these, as a notebook's LIVE switch says
 
 from zoolab.lazy import lazily
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-
-def _registered(name: str, package: str) -> "Any":
-    """A name that a plugin registered."""
-    from zoolab.plugins import registered
-
-    return registered(__name__, name, package)
-
-
-__getattr__, __dir__, __all__ = lazily(__name__, _registered)
+__getattr__, __dir__, __all__ = lazily(__name__, "zoolab.plugins")

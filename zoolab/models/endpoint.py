@@ -111,7 +111,7 @@ class ApiModel(ABC):
 
     @abstractmethod
     def __call__(self, request: Request) -> Reply:
-        """The reply of the model."""
+        """Return the reply of the model."""
 
     @abstractmethod
     def _connect(self, to: Connection) -> None:
@@ -136,7 +136,7 @@ class ApiModel(ABC):
 
     @classmethod
     def _unknown(cls, name: str) -> UnknownOption:
-        """The error for a keyword; its value, which may be a key, is not shown."""
+        """Return the error for a keyword; its value, which may be a key, is not shown."""
         shown, instead = one_line(name, 60), _INSTEAD
         # A setting of another API is no typing error.
         meant = plain_name(name) in instead or any(name in api.known for api in APIS.values())
@@ -153,7 +153,7 @@ class ApiModel(ABC):
 
 
 def plain_name(name: str) -> str:
-    """A name as Python writes it: `maxTokens` and `max-tokens` are max_tokens.
+    """Return a name as Python writes it: `maxTokens` and `max-tokens` become max_tokens.
 
     >>> plain_name("maxTokens"), plain_name("baseURL")
     ('max_tokens', 'base_url')

@@ -52,7 +52,7 @@ def surroundings_named() -> Generator[None]:
 
 
 def _named_proxies() -> str:
-    """The variables that name a proxy, without their values, which may hold a password."""
+    """List the variables that name a proxy, without their values, which may hold a password."""
     found = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
     return " or ".join(found) or "the system's settings"
 

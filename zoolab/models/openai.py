@@ -76,7 +76,7 @@ class OpenAIModel(ApiModel):
         return replace(reply, changed=request.changes) if request.changes else reply
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The body of the HTTP request, as it is sent."""
+        """Return the body of the HTTP request, as it is sent."""
         body = self._whole(request)
         return without(body, left_out_of(body, self._rejections))
 
@@ -84,7 +84,7 @@ class OpenAIModel(ApiModel):
         return request.body(model=self.model, **self.settings)
 
     def ask(self, body: dict[str, Any]) -> Reply:
-        """The reply to a body that is made already; its `sent` is all but what the request itself says."""
+        """Return the reply to a body that is made already; its `sent` has what the request itself lacks."""
         body = {**body, **_STREAMED} if self.stream else body
         return without_rejected(self._send, body, self._rejections)
 
@@ -105,7 +105,7 @@ class OpenAIModel(ApiModel):
 
 
 def _with_its_end(chunks: Any) -> Iterator[object]:
-    """The chunks of a stream, and the mark at its end if it came."""
+    """Yield the chunks of a stream, and the mark at its end if it came."""
     yield from chunks
     if chunks.done:
         yield DONE
@@ -135,7 +135,7 @@ def _stream_class() -> Any:
 
 
 def make_client(base_url: str | None = None, api_key: Any = None, **options: Any) -> openai.OpenAI:
-    """The official client; what is not given comes from the environment."""
+    """Return the official client; what is not given comes from the environment."""
     import openai
 
     if base_url and "://" not in base_url:
@@ -161,7 +161,7 @@ def make_client(base_url: str | None = None, api_key: Any = None, **options: Any
 
 
 def secret_parts(headers: Mapping[str, str]) -> list[str]:
-    """The values of headers, and their words, because an endpoint may repeat a key without its `Bearer`."""
+    """Return the values of headers, and their words: an endpoint may repeat a key without its `Bearer`."""
     return [part for value in headers.values() for part in (value, *value.split())]
 
 
@@ -190,7 +190,7 @@ def explained(base_url: str, secrets: Iterable[object], body: Body) -> Generator
 def explain(
     error: Exception, base_url: str, secrets: Iterable[object] = (), body: Body | None = None
 ) -> ModelError:
-    """What the client says, as one line with something to do; no secret is ever repeated."""
+    """Say in one line what the client said, with something to do; no secret is ever repeated."""
     import openai
 
     hidden = [each for each in secrets if isinstance(each, str) and len(each) >= _SHORTEST_KEY]
@@ -210,7 +210,7 @@ def explain(
 
 
 def _failed_generation(answer: object) -> str:
-    """What the model wrote, if the endpoint could not read it as a call (Groq says it)."""
+    """Return what the model wrote, if the endpoint could not read it as a call (Groq says it)."""
     written = answer.get("failed_generation") if isinstance(answer, dict) else None
     return written if isinstance(written, str) else ""
 

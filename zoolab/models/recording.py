@@ -108,16 +108,16 @@ class Recording:
         return [body for body in self.requests if [each.get("role") for each in body["messages"]] in plain]
 
     def key_of(self, body: dict[str, Any]) -> str:
-        """The name of a request in this recording."""
+        """Return the name of a request in this recording."""
         return self._keys.of(body)
 
     def sent_instead(self, key: str) -> dict[str, Any] | None:
-        """The body that was sent in place of the request of this name; None if the request was sent."""
+        """Return the body that was sent in place of the request of this name; None if there is none."""
         instead = (self.response(key) or {}).get("sent")
         return instead if isinstance(instead, dict) else None
 
     def response(self, key: str) -> dict[str, Any] | None:
-        """The response that was recorded for the request of this name, or None."""
+        """Return the response that was recorded for the request of this name, or None."""
         return self._entries[key]["response"] if key in self._entries else None
 
     def add(self, body: dict[str, Any], response: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ class Recording:
             self.calls.append(entry)
 
     def difference(self, body: dict[str, Any]) -> str:
-        """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
+        """Return a unified diff from the nearest recorded request; empty if nothing is recorded."""
 
         def pretty(body: dict[str, Any]) -> str:
             asked = scrub_json(without(body, DELIVERY))
@@ -197,7 +197,7 @@ def _today() -> str:
 
 
 def _place_of(path: str | Path, begins: bool) -> Path:
-    """The file of a path or a name: a name is looked for in the user's folder, then among zoolab's own."""
+    """Find the file of a path or a name: a name in the user's folder first, then among zoolab's own."""
     if Path(path).exists() or Path(path).name != str(path) or Path(path).suffix:
         return Path(path)
     if own := os.environ.get(OWN_RECORDINGS):
@@ -211,7 +211,7 @@ def _place_of(path: str | Path, begins: bool) -> Path:
 
 
 def shipped() -> dict[str, Path]:
-    """The recordings that come with zoolab, by name."""
+    """List the recordings that come with zoolab, by name."""
     folder = Path(str(files("zoolab.models.recordings")))
     paths = sorted((*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")))
     return {path.name.partition(".")[0]: path for path in paths if not path.stem.endswith("-prompts")}
@@ -256,7 +256,7 @@ def _header(line: str, where: str) -> Header:
 
 
 def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
-    """A unified diff from the most similar known text to the wanted one; empty if none is known."""
+    """Return a unified diff from the most similar known text to the wanted one; empty if none is known."""
     # Not splitlines, which also breaks at U+2028 and the like, and they may stand in a line.
     asked = wanted.split("\n")
     lines = set(asked)
@@ -290,7 +290,7 @@ class RequestKeys:
         self._rest: tuple[str, str] = ("", "")
 
     def of(self, body: Mapping[str, Any]) -> str:
-        """The name of a request: the same however it is streamed, whenever its tools ran, without secrets."""
+        """Return the name of a request without secrets: the same however streamed, whenever tools ran."""
         messages = body.get("messages")
         listed: list[Any] = messages if isinstance(messages, list) else []
         rest = without(body, DELIVERY)
@@ -335,7 +335,7 @@ class _PlacesOfIds:
         self._places: dict[str, str] = {}
 
     def replace(self, message: Any) -> Any:
-        """The next message of a conversation, with places for ids."""
+        """Return the next message of a conversation, with places for ids."""
         self._messages += 1
         if not isinstance(message, dict):
             return message
@@ -354,7 +354,7 @@ class _PlacesOfIds:
 
 
 def name_without_ids(request: Request) -> str:
-    """The name of a request, the same whatever ids its calls have."""
+    """Return the name of a request, the same whatever ids its calls have."""
     named = ""
     for message in request.messages:
         bare = without(message, ["tool_call_id"])
@@ -365,14 +365,14 @@ def name_without_ids(request: Request) -> str:
 
 
 def _without_blank(message: Any) -> Any:
-    """A message whose words beside calls are null if there are none: servers read both alike."""
+    """Return a message whose words beside calls are null if there are none: servers read both alike."""
     if isinstance(message, dict) and message.get("tool_calls") and message.get("content") == "":
         return {**message, "content": None}
     return message
 
 
 def _name_of(part: Any) -> str:
-    """The name of a part of a request."""
+    """Return the name of a part of a request."""
     part = scrub_json(json.loads(canonical(part)))
     if isinstance(part, dict) and part.get("role") == "tool" and isinstance(part.get("content"), str):
         part["content"] = _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])

@@ -79,7 +79,7 @@ class Rejected(NamedTuple):
 
 
 def rejection_of(status: int, answer: object, body: Body) -> Rejected | None:
-    """The setting of `body` that an HTTP error rejects by name; None if it is another error."""
+    """Return the setting of `body` that an HTTP error rejects by name; None if it is another error."""
     if status not in (400, 422):
         return None
     settings = _settings_of(body)
@@ -100,12 +100,12 @@ def rejection_of(status: int, answer: object, body: Body) -> Rejected | None:
 
 
 def plain_path(name: str) -> str:
-    """A path as Python would write it: `generationConfig.topK` is generation_config.top_k."""
+    """Return a path as Python would write it: `generationConfig.topK` becomes generation_config.top_k."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def _statements(answer: object) -> Iterator[tuple[str, str, str]]:
-    """What an answer says, one statement after the other: the name beside it, the words, and a code."""
+    """Yield each statement of an answer: the name beside it, the words, and a code."""
     waiting: list[Any] = [answer]
     for _ in range(_MOST_STATEMENTS):
         if not waiting:
@@ -129,7 +129,7 @@ def _statements(answer: object) -> Iterator[tuple[str, str, str]]:
 
 
 def _name_beside(statement: dict[str, Any]) -> str:
-    """The name that `param` says, or pydantic's `loc`."""
+    """Return the name that `param` says, or pydantic's `loc`."""
     param, loc = statement.get("param"), statement.get("loc")
     if isinstance(param, str) and param:
         return param
@@ -139,7 +139,7 @@ def _name_beside(statement: dict[str, Any]) -> str:
 
 
 def _settings_of(body: Body) -> dict[str, str]:
-    """The settings of a body: their places, by all names under which an endpoint may speak of them."""
+    """Return the places of a body's settings, by all names under which an endpoint may speak of them."""
     places = [name for name in body if name not in _NEVER]
     for name in list(places):
         if isinstance(body[name], dict):
@@ -153,7 +153,7 @@ def _settings_of(body: Body) -> dict[str, str]:
 
 
 def _named_in(said: str, settings: dict[str, str]) -> str:
-    """The first setting that a statement names, unless it names a part of the request before."""
+    """Return the first setting that a statement names, unless it names a part of the request before."""
     for text in (said, plain_path(said)):
         mentions = ((_mention(name).search(text), name, place) for name, place in settings.items())
         found = [(match.start(), -len(name), place) for match, name, place in mentions if match]
@@ -165,7 +165,7 @@ def _named_in(said: str, settings: dict[str, str]) -> str:
 
 
 def _mention(name: str) -> re.Pattern[str]:
-    """A whole word; a plain one, such as `stop`, counts only if it is marked as a name."""
+    """Match a whole word; a plain one, such as `stop`, counts only if it is marked as a name."""
     word = rf"(?<![\w.]){re.escape(name)}(?![\w]|\.\w)"
     if not name.isalpha() or not name.islower():
         return re.compile(word)
@@ -176,12 +176,12 @@ def _mention(name: str) -> re.Pattern[str]:
 
 
 def _of_value(said: str) -> bool:
-    """Whether it is the value that is refused: 'temperature' does not support 0."""
+    """Tell whether the value is refused: 'temperature' does not support 0."""
     return re.search(r"unsupported value|['\"`] does not support ['\"`\d]", said, re.IGNORECASE) is not None
 
 
 def _beside_tools(said: str, body: Body) -> str:
-    """The schema of the answer, if a statement refuses it because tools stand beside it."""
+    """Return the schema of the answer, if a statement refuses it because tools stand beside it."""
     if not body.get("tools") or not (_ANSWER_WORDS.search(said) and _TOOL_WORDS.search(said)):
         return ""
     return next((place for place in _ANSWERS if _value(body, place)), "")
@@ -192,7 +192,7 @@ def _first_key(name: str) -> str:
 
 
 def left_out_of(body: Body, rejections: Rejections) -> dict[str, str]:
-    """The settings of a body that are known to be rejected, and the endpoint's words."""
+    """Return the settings of a body that are known to be rejected, and the endpoint's words."""
     known = rejections.copy().items()  # another thread may learn of one meanwhile
     sent = {name: _value(body, name) for (name, _), _ in known}
     beside = [""] + [BESIDE_TOOLS] * bool(body.get("tools"))
@@ -200,7 +200,7 @@ def left_out_of(body: Body, rejections: Rejections) -> dict[str, str]:
 
 
 def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Rejections) -> Reply:
-    """The reply to a body, sent without the settings that the endpoint rejects.
+    """Return the reply to a body, sent without the settings that the endpoint rejects.
 
     `send` raises `SettingRejected`; what that names is added to `rejections`, so that later requests leave it
     out at once. The error goes on if what is rejected is not a setting, or was not sent. But a gateway may
@@ -226,7 +226,7 @@ def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Reje
 
 
 def _value(body: Body, name: str) -> str:
-    """A setting of a body as JSON; empty if the body has no such setting."""
+    """Return a setting of a body as JSON; empty if the body has no such setting."""
     found: Any = body
     for key in name.split("."):
         if not isinstance(found, dict) or key not in found:

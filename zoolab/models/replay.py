@@ -83,7 +83,7 @@ class Replay:
         return replace(reply, sent=sent, left_out=left_out, changed=request.changes)
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The body of the HTTP request, as the recording knows it."""
+        """Return the body of the HTTP request, as the recording knows it."""
         return self._asks.body(request)
 
     def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -103,7 +103,7 @@ class Replay:
 
 
 def _response_of(reply: Reply) -> dict[str, Any]:
-    """The response as it came, if it is a chat completion; else one that says the same."""
+    """Return the response as it came, if it is a chat completion; else one that says the same."""
     if not reply.message:
         raise ModelError("a reply without a message cannot be recorded", expected="an assistant message")
     response = reply.raw if reply.raw and "choices" in reply.raw else completion_of(reply)
@@ -113,7 +113,7 @@ def _response_of(reply: Reply) -> dict[str, Any]:
 
 
 def model_for(live: str | None, recording: str | Path = "starter", stream: bool = False) -> Model:
-    """The model that a notebook's `LIVE` switch names.
+    """Return the model that a notebook's `LIVE` switch names.
 
     Args:
         live: None answers from the recording; "local" asks the small models on this machine, "qwen" or
@@ -141,7 +141,7 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
 
 
 def _maker(name: str) -> Callable[..., Model]:
-    """What makes the model that is registered by this name, or else a model of this machine that has it."""
+    """Return the maker of the model that is registered by this name, or of this machine's model of it."""
     return registered_model(name) or partial(local_model(), name)
 
 
@@ -155,7 +155,7 @@ def registered_model(name: str) -> Callable[..., Model] | None:
 
 
 def local_model() -> Callable[..., Model]:
-    """What makes models of this machine, by their names.
+    """Return what makes models of this machine, by their names.
 
     Raises:
         InvalidInput: Nothing is installed that runs such models.

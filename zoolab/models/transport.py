@@ -29,7 +29,7 @@ Answer = Callable[[Body], tuple[int, Body | list[Body]]]
 
 
 def offline_client(answer: Answer, host: str = "recording", model: str = "") -> openai.OpenAI:
-    """An `openai.OpenAI` whose chat completions are answered by a function.
+    """Return an `openai.OpenAI` whose chat completions are answered by a function.
 
     A request for a stream gets the chunks of the answer; one that came whole is cut. An `InvalidInput` of
     the function is a 400. `host` is how errors name the endpoint, `model` the one model that it lists.
@@ -60,7 +60,7 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
 
 
 def strict_client(model: Model) -> openai.OpenAI:
-    """An `openai.OpenAI` that answers through `model`, and with 400 if a conversation is broken.
+    """Return an `openai.OpenAI` that answers through `model`, and with 400 if a conversation is broken.
 
     No network: the rules are those of `check_conversation`, written by hand after what real endpoints
     refuse; the words of the error are ours, its form is theirs.
@@ -89,7 +89,7 @@ def _read(content: bytes) -> Body:
 
 
 def models_listed(path: str, model: str) -> tuple[int, Body]:
-    """The answer to `GET /models` and `GET /models/NAME`; a 404 for whatever else is asked."""
+    """Answer `GET /models` and `GET /models/NAME`; answer everything else with 404."""
     known = {"id": model, "object": "model", "created": 0, "owned_by": "zoolab"}
     if path == "/models":
         return 200, {"object": "list", "data": [known]}
@@ -105,7 +105,7 @@ def expect_one_reply(body: Mapping[str, Any]) -> None:
 
 
 def http_library() -> Any:
-    """The HTTP library of the installed openai client: httpx2 or httpx."""
+    """Return the HTTP library of the installed openai client: httpx2 or httpx."""
     import openai
 
     return importlib.import_module(openai.DefaultHttpxClient.__bases__[0].__module__.partition(".")[0])

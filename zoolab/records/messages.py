@@ -125,7 +125,8 @@ class Messages(Sequence[Message]):
     @classmethod
     def _moment(cls, log: _Log, length: int) -> Messages:
         made = cls.__new__(cls)
-        made._log, made._length = log, length
+        made._log = log
+        made._length = length
         return made
 
     def __len__(self) -> int:
@@ -169,7 +170,8 @@ class Messages(Sequence[Message]):
 
     def with_next(self, message: Message) -> Messages:
         """Return the moment after this one, with one more message."""
-        log, length = self._log, self._length
+        log = self._log
+        length = self._length
         if len(log) != length:
             log = _Log(log[:length])
         log.append(read_only(message))

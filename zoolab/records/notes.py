@@ -18,7 +18,8 @@ def notes_of(message: Message, finish_reason: str | None, raw: Mapping[str, Any]
     """Yield the notes on a reply: calls that are not read, and what looks like one."""
     from zoolab.textcalls import find_calls, notes, notes_on_thought
 
-    text, is_native = text_of(message), bool(message.get("tool_calls"))
+    text = text_of(message)
+    is_native = bool(message.get("tool_calls"))
     in_text = find_calls(text)
     if not is_native:
         yield from notes(text)

@@ -315,7 +315,7 @@ class Describer:
         try:
             return TypeAdapter(hint)
         except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-            if "typing_extensions.TypedDict" in str(error):
+            if error.code == "typed-dict-version":
                 raise InvalidToolSignature(
                     f"{self._where}: {hint} is not supported on Python 3.11",
                     advice="import TypedDict from typing_extensions instead of typing",

@@ -37,21 +37,28 @@ def outcome_of(call: Callable[..., Any], *given: Any) -> Outcome:
     started = time.time_ns() // 1_000_000
     began = time.perf_counter()
     value: Any = None
-    failure, trace, fault, runs_on = None, None, None, False
+    failure = None
+    trace = None
+    fault = None
+    runs_on = False
     printed = Printed()
     try:
         value = call(*given)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        failure, runs_on = _failure(error), isinstance(error, RunsOn)
+        failure = _failure(error)
+        runs_on = isinstance(error, RunsOn)
         with suppress(BaseException):  # what zoolab hung on the error; a tool's own may have any attributes
-            trace, fault = getattr(error, "trace", None), getattr(error, "fault", None)
+            trace = getattr(error, "trace", None)
+            fault = getattr(error, "fault", None)
     finally:
         text = printed.text()
     elapsed = (time.perf_counter() - began) * 1000
     if type(value) is ToolReturn:
-        value, trace, fault = value.value, value.trace, value.fault
+        trace = value.trace
+        fault = value.fault
+        value = value.value
     return Outcome(
         value,
         failure,
@@ -81,7 +88,8 @@ def _failure(error: BaseException) -> Failure:
 
 def said(error: BaseException) -> str:
     """Return the class of an error and its message, even if the message cannot be read."""
-    name, text = type(error).__name__, _message(error)
+    name = type(error).__name__
+    text = _message(error)
     return f"{name}: {text}" if text else name
 
 

@@ -62,7 +62,8 @@ def make_result(
 
 def _cut(text: str, size: int, max_bytes: int) -> tuple[str, int]:
     head = text.encode()[:max_bytes].decode(errors="ignore")
-    sent, lines = len(head.encode()), head.count("\n")
+    sent = len(head.encode())
+    lines = head.count("\n")
     whole = f", {lines:,} whole line{'s' * (lines > 1)}" if lines else ""
     return f"{head}\n[cut: the first {sent:,} of {size:,} bytes{whole}] {READ_ON}", sent
 

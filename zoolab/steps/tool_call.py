@@ -114,7 +114,8 @@ def _words_before(message: Message) -> Any:
     """Cut the content of a message at the first call in its text; parts that are not text stay."""
     from zoolab.textcalls import before_calls, find_calls
 
-    content, text = message.get("content"), text_of(message)
+    content = message.get("content")
+    text = text_of(message)
     words = before_calls(text, find_calls(text))
     others = (
         [part for part in content if not text_of({"content": [part]})] if isinstance(content, list) else []
@@ -137,7 +138,8 @@ def _came_so(call: ToolCall, came: dict[str, Any]) -> bool:
 def _native_call(call: Any, turn: int, slot: int, ids: CallIds) -> ToolCall:
     if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
         raise ModelError(f"a tool call is {excerpt(call)}", expected="an object with a function")
-    name, arguments = call["function"].get("name"), call["function"].get("arguments")
+    name = call["function"].get("name")
+    arguments = call["function"].get("arguments")
     if not isinstance(arguments, str):
         arguments = "" if arguments is None else encode(arguments)
     given = call.get("id")

@@ -82,7 +82,7 @@ class Turn:
 
 
 def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Turn]:
-    """The turns of a walk; `originals` are the records that were answered with others, by step number."""
+    """Return the turns of a walk; `originals` has the records that were answered with others, by step."""
     turns: list[Turn] = []
     for seq, step in enumerate(steps):
         if isinstance(step.record, Request):
@@ -100,7 +100,7 @@ def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Tur
 
 
 def turn_at(turns: Sequence[Turn], seq: int) -> int:
-    """The position of the turn that a step is in; -1 before the first turn."""
+    """Return the position of the turn that a step is in; -1 before the first turn."""
     return bisect_right(turns, seq, key=attrgetter("seq")) - 1
 
 

@@ -54,7 +54,7 @@ class Shown:
 
 
 def encode_record(record: Record) -> dict[str, Any]:
-    """A record as plain JSON values, with its type; but for the messages of a request."""
+    """Encode a record as plain JSON values, with its type, but for the messages of a request."""
     if isinstance(record, ToolRegistry):
         names = ("name", "description", "parameters", "risk", "timeout", "strict", "untrusted")
         told = [{n: getattr(tool, n) for n in names if n != "untrusted" or tool.untrusted} for tool in record]
@@ -70,12 +70,12 @@ def encode_record(record: Record) -> dict[str, Any]:
 
 
 def encode_plain(record: Any, *without: str) -> dict[str, Any]:
-    """The fields of a call, a reply, a fault and the like, but for those named in `without`."""
+    """Encode the fields of a call, a reply, a fault and the like, but for those named in `without`."""
     return {f.name: _nested(getattr(record, f.name)) for f in fields(record) if f.name not in without}
 
 
 def decode_record(data: object, messages: Messages) -> Record:
-    """The record that `encode_record` made, or `InvalidTrace`."""
+    """Return the record that `encode_record` encoded; raises `InvalidTrace` if it is another value."""
     body = dict(_of_type(data, dict))
     kind = body.pop("type", None)
     if kind == "tools":
@@ -98,7 +98,7 @@ def decode_record(data: object, messages: Messages) -> Record:
 
 
 def decode_plain(kind: type[T], data: object) -> T:
-    """An object of the class `kind`, or `InvalidTrace`."""
+    """Return an object of the class `kind`; raises `InvalidTrace` if the value is none."""
     from pydantic import ValidationError
 
     try:

@@ -14,7 +14,7 @@ from zoolab.tools import ToolRegistry
 
 
 def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None = None) -> Iterator[Step]:
-    """The steps of a conversation in OpenAI's form: requests, calls, verdicts and results.
+    """Yield the steps of a conversation in OpenAI's form: requests, calls, verdicts and results.
 
     Nothing runs, and how long anything took is not known. With `tools` the calls are checked against
     them. A tool message that answers no call is kept, as a result without a slot.
@@ -44,7 +44,7 @@ def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None =
 
 
 def reply_steps(reply: Reply, turn: int, view: Messages, tools: ToolRegistry | None) -> Iterator[Step]:
-    """The calls of a reply, and with `tools` a verdict on each; `view` holds the reply already."""
+    """Yield the calls of a reply, and with `tools` a verdict on each; `view` holds the reply already."""
     try:
         calls = read_calls(reply.message, turn=turn)
     except ModelError:  # the message itself is shown as it is
@@ -66,7 +66,7 @@ def reply_steps(reply: Reply, turn: int, view: Messages, tools: ToolRegistry | N
 def result_step(
     message: Message, turn: int, view: Messages, call: ToolCall | None, appended: int = 1
 ) -> Step:
-    """The step of a tool message that stands at the end of `view`; `call` is what it answers, if anything."""
+    """Return the step of the tool message at the end of `view`; `call` is what it answers, if anything."""
     text = text_of(message)
     size = len(text.encode("utf-8", "surrogatepass"))
     result = Result(text, str(message.get("tool_call_id")), size, size)

@@ -31,7 +31,7 @@ class Diagnosis:
 
 
 def diagnose(trace: TraceLog) -> list[Diagnosis]:
-    """The diagnoses that a trace gives evidence for; see `Trace.diagnose`."""
+    """Return the diagnoses that a trace gives evidence for; see `Trace.diagnose`."""
     found = [rule(trace) for rule in (_unfinished, _no_call, _other_tool, _broken, _invented, _poor)]
     return [diagnosis for diagnosis in found if diagnosis.evidence]
 
@@ -122,7 +122,7 @@ def _poor(trace: TraceLog) -> Diagnosis:
 
 
 def _named_in(text: str, tools: ToolRegistry) -> list[str]:
-    """The tools that a text speaks of; a name that is a plain word counts only as code."""
+    """Return the tools that a text speaks of; a name that is a plain word counts only as code."""
     found = []
     for name in tools.names():
         word = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
@@ -132,7 +132,7 @@ def _named_in(text: str, tools: ToolRegistry) -> list[str]:
 
 
 def _refused(trace: TraceLog, *codes: str) -> list[tuple[int, str, Verdict]]:
-    """The verdicts with these codes: step number, name of the tool, verdict."""
+    """Return the verdicts with these codes: step number, name of the tool, verdict."""
     return [
         (seq, step.call.name, step.record)
         for seq, step in enumerate(trace.steps)

@@ -43,7 +43,7 @@ T = TypeVar("T", bound=TraceLog)
 
 
 def events_of(trace: TraceLog) -> Iterator[Event]:
-    """All events of a trace, in the order of its file."""
+    """Yield all events of a trace, in the order of its file."""
     yield _header(trace)
     changes = _Changes(trace)
     for seq in range(len(trace.steps)):
@@ -52,14 +52,14 @@ def events_of(trace: TraceLog) -> Iterator[Event]:
 
 
 def without_secrets(trace: T) -> T:
-    """The trace itself if it has no secrets; else a copy without them."""
+    """Return the trace itself if it has no secrets; else a copy without them."""
     told = [as_read(event) for event in events_of(trace)]
     clean = scrub_json(told)
     return trace if clean == told else read_all(type(trace)(), clean)
 
 
 def as_read(event: Event) -> Event:
-    """An event as it will be once it was written and read."""
+    """Return an event as it will be once it was written and read."""
     return cast("Event", json.loads(encode_any(event, MAX_NESTING)))
 
 
@@ -105,7 +105,7 @@ class EventStream:
 
 
 def line_of(event: Event) -> str:
-    """An event as a line of a file; `InvalidInput` for one that is too long to be read back."""
+    """Return an event as a line of a file; raises `InvalidInput` if it is too long to be read back."""
     line = encode_any(event, MAX_NESTING) + "\n"
     if len(line) > MAX_LINE:
         named = {"trace": "the trace's meta", "end": "the error of the run"}
@@ -129,7 +129,7 @@ class _Changes:
         self._before = Messages()
 
     def of(self, seq: int, event: str) -> Iterator[Event]:
-        """The new messages that a step needs, then the step."""
+        """Yield the new messages that a step needs, then the step."""
         trace, step = self._trace, self._trace.steps[seq]
         kept = trace.journal.common(self._before, step.messages)
         self._before = step.messages
@@ -161,7 +161,7 @@ class _Changes:
 
 
 def _encode(record: Record) -> Event:
-    """A record as JSON values; within an outcome, the events of its sub-agent."""
+    """Encode a record as JSON values; within an outcome, the events of its sub-agent."""
     inner = record.trace if isinstance(record, Outcome) else None
     plain = encode_record(record)
     # A tool's exception may have an attribute `trace` that is something else.
@@ -169,7 +169,7 @@ def _encode(record: Record) -> Event:
 
 
 def _check_answer(record: Event, seq: int, step: Step) -> None:
-    """A step may be answered with a record whose fields have other types than they are declared with."""
+    """Check the record that a step was answered with: its fields may have other types than declared."""
     try:
         plain = as_read(record)
         plain.pop("trace", None)
@@ -229,7 +229,7 @@ def read_into(trace: TraceLog, path: str | Path) -> None:
 
 @contextmanager
 def reading_as_written(where: str, expected: str) -> Generator[None]:
-    """Whatever goes wrong here is an `InvalidTrace`: zoolab did not write what is being read."""
+    """Turn each error here into an `InvalidTrace`: zoolab did not write what is being read."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -325,7 +325,7 @@ class _Reader:
         )
 
     def _record(self, data: object, messages: Messages) -> Record:
-        """A record; the trace of a sub-agent is of the same class as this one."""
+        """Return a record; the trace of a sub-agent is of the same class as this one."""
         inner = data.get("trace") if isinstance(data, dict) else None
         if inner is None or not isinstance(data, dict) or data.get("type") != "outcome":
             return decode_record(data, messages)

@@ -25,7 +25,7 @@ Ask = Callable[[Step], Record | None]
 
 
 def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
-    """The work of `Trace.fork`."""
+    """Do the work of `Trace.fork`."""
     ask = options.pop("ask", None)
     options = {**options_of(trace), **options}
     model = model or options.get("model")
@@ -134,7 +134,7 @@ def _permissions(
 
 
 def child_of(trace: T, until: int, options: dict[str, Any]) -> T:
-    """A trace of its own with the first `until` steps of `trace`, and a note of where it comes from."""
+    """Make a trace with the first `until` steps of `trace`, and a note of where it comes from."""
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": until}
     child.options = options
@@ -176,7 +176,7 @@ def _with_news(steps: Any, request: Step) -> Generator[Step, Any, Any]:
 
 
 def _place_of(step: Step, record: Record) -> _Place:
-    """A step's place in its walk; `record` is what it held before it was answered."""
+    """Return a step's place in its walk; `record` is what it held before it was answered."""
     return "decision" if isinstance(record, Decision) else step.kind, step.turn, step.slot
 
 

@@ -33,12 +33,12 @@ MAX_TEXT = 300
 
 
 def to_frame(trace: TraceLog) -> pd.DataFrame:
-    """The steps of a trace, one row each; see `Trace.to_frame`."""
+    """Return the steps of a trace, one row each; see `Trace.to_frame`."""
     return _frame([trace])
 
 
 def frame_of(traces: Iterable[TraceLog]) -> pd.DataFrame:
-    """The steps of many traces in one frame, trace by trace; few traces are held at a time."""
+    """Put the steps of many traces into one frame, trace by trace; few traces are held at a time."""
     needs("pandas")
     import pandas as pd
 
@@ -142,7 +142,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
 
 
 def _of_runs(traces: Sequence[TraceLog], sizes: Sequence[int]) -> dict[str, Any]:
-    """What is the same in all steps of a run; of one run it is said once."""
+    """Return what is the same in all steps of a run; of one run it is said once."""
     runs: list[dict[str, Any]] = []
     for trace in traces:
         known = {name: trace.meta.get(name) for name in _OF_THE_RUN}
@@ -174,13 +174,13 @@ def _count(value: int | None) -> int:
 
 
 def faults_in(reply: Reply | None, slot: int | None) -> list[Fault]:
-    """The faults of a call in a reply; those of the reply itself, or of its request, are with its first."""
+    """Return the faults of a call; those of its reply, or of the request, belong to the first call."""
     faults = () if reply is None else reply.faults
     return [fault for fault in faults if (fault.slot or 0) == (slot or 0)]
 
 
 def faults_by_step(trace: TraceLog) -> dict[int, list[Fault]]:
-    """The faults of a trace under the numbers of the steps that they belong to; most have none."""
+    """Return the faults of a trace by the numbers of the steps that they belong to; most have none."""
     found: dict[int, list[Fault]] = {}
     latest = {"define": 0, "request": 0}
     for seq, step in enumerate(trace.steps):

@@ -59,15 +59,15 @@ class Journal:
         self.latest = messages
 
     def rebuild(self, messages: Messages, start: int = 0) -> list[Message]:
-        """The messages from `start` on, exactly as they were recorded."""
+        """Return the messages from `start` on, exactly as they were recorded."""
         return [json.loads(text) for text in self.frozen(messages, start)]
 
     def frozen(self, messages: Messages, start: int = 0) -> list[str]:
-        """The same messages as the JSON that they were frozen to."""
+        """Return the same messages as the JSON that they were frozen to."""
         return [self._json(message) for message in messages.since(start)]
 
     def common(self, old: Messages, new: Messages) -> int:
-        """How many messages both begin with."""
+        """Count the messages that both begin with."""
         shorter = min(len(old), len(new))
         if old.shares(new):
             return shorter
@@ -197,7 +197,7 @@ class TraceLog(Recording):
         self._write("end")
 
     def _broken(self, error: BaseException, walk: Any) -> None:
-        """The walk was ended by an error: say so, and answer the calls that it left without an answer."""
+        """Say that an error ended the walk, and answer the calls that it left without an answer."""
         fault = getattr(error, "fault", None) if isinstance(error, Exception) else None
         self.fault = fault if isinstance(fault, Fault) else None
         self.error = str(error) if isinstance(error, ZoolabError) else said(error)
@@ -267,7 +267,7 @@ class TraceLog(Recording):
         return self.journal.rebuild(self.steps[self.index(step)].messages)
 
     def diff(self, a: int | Step, b: int | Step) -> MessagesDiff:
-        """How `messages[]` changed from step `a` to step `b`.
+        """Return how `messages[]` changed from step `a` to step `b`.
 
         >>> from zoolab import Scripted, Trace, walk
         >>> trace = Trace.record(walk("Hi", [], Scripted(["Hello"])))
@@ -280,7 +280,7 @@ class TraceLog(Recording):
         return MessagesDiff(kept, removed, added)
 
     def index(self, step: int | Step) -> int:
-        """The number of a step of this trace; negative numbers count from the end."""
+        """Return the number of a step of this trace; negative numbers count from the end."""
         if isinstance(step, Step):
             found = next((i for i, own in enumerate(self.steps) if own is step), None)
         else:
@@ -381,7 +381,7 @@ def _attach(error: BaseException, trace: TraceLog) -> None:
 
 
 def cannot_write(path: str | Path, error: Exception) -> InvalidInput:
-    """The error for a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else said(error)
     return InvalidInput(
         f"cannot write {path}: {why}", advice="the trace in memory is whole: save it elsewhere"
@@ -416,6 +416,6 @@ def drive(
 
 
 def tools_of(trace: TraceLog, last: int = 2_000) -> ToolRegistry:
-    """The tools of a run, of its steps until `last`; none if the trace does not say."""
+    """Return the tools of a run, of its steps until `last`; none if the trace does not say."""
     records = (step.record for step in islice(trace.steps, min(last, 2_000) + 1))
     return next((record for record in records if isinstance(record, ToolRegistry)), ToolRegistry())

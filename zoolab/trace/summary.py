@@ -39,7 +39,7 @@ class MessagesDiff(NamedTuple):
 
 
 def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
-    """What went wrong in the steps, each error once.
+    """Return what went wrong in the steps, each error once.
 
     A result only says again what its call had, and the verdict on a final answer what its reply lacks.
     """
@@ -60,7 +60,7 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
 
 
 def outcome_of(steps: Sequence[Step]) -> str:
-    """How a walk without an error ended: `answer`, or the end of its last reply, or the choice it ignored."""
+    """Say how a walk without an error ended: `answer`, its last reply's end, or the choice it ignored."""
     last = steps[-1] if steps else None
     unfinished = last.error_code if last is not None and isinstance(last.record, Reply) else None
     ignored = next(ignored_choices(steps), None)
@@ -68,7 +68,7 @@ def outcome_of(steps: Sequence[Step]) -> str:
 
 
 def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
-    """The replies of a run, each once however many calls it has, and those of its sub-agents."""
+    """Yield the replies of a run, each once however many calls it has, and those of its sub-agents."""
     replies: dict[int, Reply] = {}
     for step in steps:
         if step.reply is not None:
@@ -84,7 +84,7 @@ def tokens_used(steps: Iterable[Step]) -> Tokens:
 
 
 def ignored_choices(steps: Sequence[Step]) -> Iterator[LoggedError]:
-    """The forced choices that the model did not follow, at the first step of its reply."""
+    """Return the forced choices that the model did not follow, at the first step of its reply."""
     for seq, step in enumerate(steps):
         if step.kind != "request" or not isinstance(step.record, Request):
             continue
@@ -113,7 +113,7 @@ def _message(step: Step) -> str | None:
 
 
 def brief(message: Message) -> str:
-    """A message in a few words, whatever it holds."""
+    """Say in a few words what a message holds."""
     role, calls = _in_line(message.get("role"), 40), message.get("tool_calls")
     if not isinstance(calls, list) or not calls:
         return f"{role} {excerpt(message.get('content'), 60)}"

@@ -68,6 +68,7 @@ class Anthropic(Api):
     place = 2
     address = "https://api.anthropic.com"
     address_from = "ANTHROPIC_BASE_URL"
+    also_from = ("ANTHROPIC_API_BASE",)
     path = "/v1/messages"
     key_from = ("ANTHROPIC_API_KEY",)
     key_header = "x-api-key"

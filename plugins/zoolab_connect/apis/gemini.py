@@ -71,6 +71,7 @@ class Gemini(Api):
     address_from = "GOOGLE_GEMINI_BASE_URL"
     path = "/v1beta/models/{model}:generateContent"
     stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
+    own_paths = "/v1beta/models"
     key_from = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
     key_header = "x-goog-api-key"
     watched = True

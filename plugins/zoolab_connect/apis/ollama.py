@@ -20,6 +20,7 @@ are paired by name and place. Thinking goes back with its message, which keeps i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -47,6 +48,7 @@ from zoolab.tokens import Tokens
 
 #: Where a message keeps its thinking.
 _THINKING = ("ollama", "thinking")
+_PORT = 11434
 
 
 class Ollama(Api):
@@ -57,8 +59,11 @@ class Ollama(Api):
     place = 4
     address = "http://127.0.0.1:11434"
     address_from = "OLLAMA_HOST"
+    also_from = ("OLLAMA_API_BASE",)
     path = "/api/chat"
+    own_paths = "/api/"
     stream_type = "application/x-ndjson"
+    streams_unasked = True
     watched = True
     ends: ClassVar[dict[str, str]] = {"stop": "stop", "length": "length", "load": "error", "unload": "error"}
     settings = frozenset({"logprobs", "model", "stream", "top_logprobs"})
@@ -118,6 +123,15 @@ class Ollama(Api):
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         return "options" in body
+
+    def address_said(self, said: str) -> str:
+        """Add the scheme and the port if they are missing; ask a server of all addresses on this machine."""
+        if not said or "://" in said:
+            return super().address_said(said)
+        host, slash, path = said.partition("/")
+        port = "" if re.search(r":\d+\Z", host) else f":{_PORT}"
+        host = re.sub(r"\A0\.0\.0\.0(?=:|\Z)", "127.0.0.1", host)
+        return f"http://{host}{port}{slash}{path}"
 
     def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
         return super().tool_form(without(function, ["strict"]))

@@ -71,6 +71,7 @@ class Responses(Api):
     path = "/responses"
     key_from = ("OPENAI_API_KEY",)
     watched = True
+    keeps_replies = True
     ends: ClassVar[dict[str, str]] = {
         "completed": "stop",
         "max_output_tokens": "length",
@@ -122,6 +123,11 @@ class Responses(Api):
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         return "input" in body
+
+    def asks(self, body: Mapping[str, Any]) -> bool:
+        """Whether `input` has a message or a result; requests for embeddings have a list of texts there."""
+        items = dicts_in(body.get("input"))
+        return any("role" in item or item.get("type") == "function_call_output" for item in items)
 
     def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
         others = without(function, ("type", "parameters", "strict"))

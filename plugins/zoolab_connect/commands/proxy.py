@@ -18,7 +18,7 @@ from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
 from zoolab.models.replay import local_model
 from zoolab.records import Model
 from zoolab.text.wording import count as counted
-from zoolab_connect.proxy.addresses import VARIABLES
+from zoolab_connect.proxy.addresses import variables
 from zoolab_connect.proxy.recorded import RecordedFor, example
 from zoolab_connect.proxy.seen import Seen
 from zoolab_connect.proxy.stress import Attempt, stress
@@ -70,7 +70,7 @@ def stress_program(options: argparse.Namespace) -> int:
     limits = {"times": options.times, "seconds": options.seconds}
     card = stress(options.argv, check, faults, to=to, seed=options.seed, told=tell, **limits)
     print(card)
-    return int(not card.counts.keys().isdisjoint(("failed", "silently wrong")))
+    return int(not all(row.stood for row in card.rows))
 
 
 def _warn_of_tools(seen: Seen) -> None:
@@ -151,7 +151,7 @@ def _tell(seen: Seen, folder: Path, report: bool) -> None:
         tell(f"and {counted(more, 'further path')}, passed on and not understood")
     if not (seen.traces or seen.unread or seen.passed):
         tell("nothing was asked: did the program read its address from one of these variables?")
-        tell(", ".join(name for names in VARIABLES.values() for name in names))
+        tell(", ".join(name for names in variables().values() for name in names))
         tell("if its address is fixed, give it that of --port N")
     elif seen.traces:
         tell(f"the traces are in {folder}; zoolab inspect {folder}/001.jsonl shows the first one")

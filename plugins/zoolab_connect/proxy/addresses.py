@@ -12,18 +12,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from zoolab.apis import APIS
+from zoolab_connect.proxy.recognising import watched
 
-#: The variables in which the clients of an API look for its address; the first one is the API's own.
-VARIABLES: Mapping[str, tuple[str, ...]] = {
-    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"),
-    "gemini": ("GOOGLE_GEMINI_BASE_URL",),
-    "ollama": ("OLLAMA_HOST", "OLLAMA_API_BASE"),
-}
-#: The variables in which they look for their key; any of them is enough.
-KEYS: Mapping[str, tuple[str, ...]] = {name: APIS[name].key_from for name in VARIABLES if APIS[name].key_from}
-_OLLAMA_PORT = 11434
 _VERSION = re.compile(r"/v\d\w*")
+_VERSION_AT_END = re.compile(r"/v\d\w*/?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +55,30 @@ class Endpoint:
         return self.origin + path
 
 
+def variables() -> dict[str, tuple[str, ...]]:
+    """Return the variables in which the clients of each API look for its address, its own one first.
+
+    A variable belongs to the first API that names it. An API whose own variable belongs to another one has
+    no entry: its requests go where those of the other go.
+
+    >>> variables()["openai"]
+    ('OPENAI_BASE_URL', 'OPENAI_API_BASE')
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    taken: set[str] = set()
+    for each in watched():
+        if each.address_from in taken:
+            continue
+        found[each.name] = tuple(name for name in (each.address_from, *each.also_from) if name not in taken)
+        taken.update(found[each.name])
+    return found
+
+
 def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[Endpoint, ...]:
     """The endpoints that a program with this environment asks; with `to`, all requests go there.
 
-    An endpoint of `to` is the address as it stands for OpenAI's clients. Other clients write the version of
-    their API themselves, so it is left out of the address for them.
+    With `to`, clients whose address ends with the version of the API, as OpenAI's does, get it as it stands.
+    Other clients write the version themselves, so it is left out of the address for them.
 
     >>> [each.address for each in endpoints_of({"OLLAMA_HOST": "box"}, "")][-1]
     'http://box:11434'
@@ -75,29 +86,17 @@ def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[Endpoint
     ['http://host.example/x/v1', 'http://host.example/x']
     """
     found: dict[tuple[str, str], Endpoint] = {}
-    for api, variables in VARIABLES.items():
-        own = environment.get(variables[0])
-        for variable in variables:
+    for api, names in variables().items():
+        own = environment.get(names[0])
+        as_it_stands = _VERSION_AT_END.search(APIS[api].address) is not None
+        for variable in names:
             said = "" if to else environment.get(variable) or own or ""
             if to:
-                address = to if api == "openai" else re.sub(r"/v\d\w*/?\Z", "", to).rstrip("/")
+                address = to if as_it_stands else _VERSION_AT_END.sub("", to).rstrip("/")
             else:
-                address = _ollama_address(said) if api == "ollama" else said or APIS[api].address
+                address = APIS[api].address_said(said)
             before = found.get((api, address))
             named = (*(before.variables if before else ()), variable)
-            given = bool(said) or bool(to and api == "openai")
+            given = bool(said) or bool(to and as_it_stands)
             found[api, address] = Endpoint(api, address, named, given or bool(before and before.given))
     return tuple(found.values())
-
-
-def _ollama_address(said: str) -> str:
-    """The address that Ollama's clients make of their variable: the scheme and the port may be missing."""
-    if not said:
-        return APIS["ollama"].address
-    if "://" in said:
-        return said
-    host, slash, path = said.partition("/")
-    has_port = re.search(r":\d+\Z", host) is not None
-    # A server that listens everywhere is asked on this machine.
-    host = re.sub(r"\A0\.0\.0\.0(?=:|\Z)", "127.0.0.1", host)
-    return f"http://{host}{'' if has_port else f':{_OLLAMA_PORT}'}{slash}{path}"

@@ -28,7 +28,7 @@ from zoolab_connect.proxy.exchange import (
     read_reply,
     with_model,
 )
-from zoolab_connect.proxy.recognising import api_of_request
+from zoolab_connect.proxy.recognising import api_of_request, wants_list
 
 Body = dict[str, Any]
 #: How many answers of Responses are kept, for requests that begin where one of them ended.
@@ -126,12 +126,13 @@ class AnsweredBy:
         self, api: str, came: HttpRequest, asked: Request, reply: Reply, half: bool = False
     ) -> HttpResponse:
         body = came.body
+        spoken = APIS[api]
         if self._model_for and reply.raw:
             response: Body = reply.raw
         else:
             name = came.model or reply.model or "unknown"
-            response = APIS[api].response(reply, name, uuid.uuid4().hex, int(time.time()))
-        if api == "responses" and body.get("store") is not False:
+            response = spoken.response(reply, name, uuid.uuid4().hex, int(time.time()))
+        if spoken.keeps_replies and body.get("store") is not False:
             # The instructions of a request do not go on to the next one.
             messages = asked.messages[1:] if body.get("instructions") else asked.messages
             with self._keeping:
@@ -143,14 +144,14 @@ class AnsweredBy:
         if not came.wants_stream:
             whole = _json_response(200, response)
             return replace(whole, content=_broken_off(whole.content)) if half or broke_off else whole
-        if api == "openai" and not as_dict(body.get("stream_options")).get("include_usage"):
+        if not (spoken.counts_unasked or as_dict(body.get("stream_options")).get("include_usage")):
             response = without(response, ["usage"])
-        pieces: Iterable[bytes] = APIS[api].stream_bytes(APIS[api].events(response))
+        pieces: Iterable[bytes] = spoken.stream_bytes(spoken.events(response))
         if broke_off:
             pieces = _without_end(api, [*pieces])
-        headers = {"content-type": APIS[api].stream_type}
-        if api == "gemini" and "alt=sse" not in came.path and not broke_off:
-            pieces = [encode_line([*APIS[api].events(response)]).encode()]
+        headers = {"content-type": spoken.stream_type}
+        if wants_list(api, came.path) and not broke_off:
+            pieces = [encode_line([*spoken.events(response)]).encode()]
             headers = {"content-type": "application/json"}
         return HttpResponse(200, headers, _broken_off(pieces) if half else pieces)
 

@@ -31,6 +31,9 @@ from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import brief
 
 WentBack = Literal["none", "as it came", "rewritten", "left out"]
+#: Where the first difference of two prompts can be, if it is in no message.
+THE_MODEL = "the model"
+THE_TOOLS = "the tools"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class PromptPrefix:
     #: The characters of the old and of the new prompt.
     before: int
     after: int
-    #: The first difference: "the model", "the tools" or "messages[3]"; empty if nothing old was changed.
+    #: The first difference: `THE_MODEL`, `THE_TOOLS` or "messages[3]"; empty if nothing old was changed.
     broken_at: str
 
 
@@ -233,9 +236,9 @@ def _prefix(before: Request, after: Request, old: list[str], new: list[str]) -> 
     kept = bisect(range(1, len(prompts[0]) + 1), 0, key=lambda n: not prompts[1].startswith(prompts[0][:n]))
     broken_at = f"messages[{first}]" if first < len(old) else ""
     if before.settings.get("model") != after.settings.get("model"):
-        kept, broken_at = 0, "the model"
+        kept, broken_at = 0, THE_MODEL
     elif tools[0] != tools[1]:
-        broken_at = "the tools"
+        broken_at = THE_TOOLS
     return PromptPrefix(kept, len(prompts[0]), len(prompts[1]), broken_at)
 
 
@@ -357,7 +360,7 @@ def _told(change: RequestChange, request: Request) -> list[str]:
     condensed = (f"{len(lost)} messages became one: {_brief(one)}" for lost, one in change.condensed)
     settings = (f"{name}: {excerpt(a)} -> {excerpt(b)}" for name, (a, b) in change.settings.items())
     tools = [_tool(name, *both) for name, both in change.tools.items()]
-    if not tools and change.prefix.broken_at == "the tools":
+    if not tools and change.prefix.broken_at == THE_TOOLS:
         tools = ["the same tools in another order"]
     special = {"none": "no reply came before this", "left out": "the reply did not go back"}
     went = special.get(change.reply, f"the reply went back {change.reply}")

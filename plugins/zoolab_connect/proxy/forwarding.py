@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from zoolab.apis import APIS
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode_line
 from zoolab.models.transport import http_library
@@ -73,9 +74,8 @@ class Forward:
     def _endpoint_of(self, request: HttpRequest) -> Endpoint:
         if request.door is not None:
             return request.door
-        spoken = api_of_request(request.path, request.headers, request.body).name
-        spoken = "openai" if spoken == "responses" else spoken
-        return next((each for each in self.endpoints if each.api == spoken), self.endpoints[0])
+        variable = api_of_request(request.path, request.headers, request.body).address_from
+        return next((each for each in self.endpoints if variable in each.variables), self.endpoints[0])
 
     def close(self) -> None:
         """Close the connections to the endpoints."""
@@ -113,7 +113,7 @@ def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
     """
     api = str(request.api)
     body = without(request.body, ("stream", "stream_options"))
-    body |= {"stream": False} if api == "ollama" else {}
+    body |= {"stream": False} if APIS[api].streams_unasked else {}
     path = path_without_stream(api, request.path)
     whole = replace(request, path=path, content=encode_line(body).encode())
 

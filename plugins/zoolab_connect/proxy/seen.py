@@ -28,7 +28,7 @@ from zoolab.runs import Trace, inspect
 from zoolab.secrets import scrub
 from zoolab.show.page import growing_page, render_steps
 from zoolab.trace.taped import TAPE, TAPE_MODE
-from zoolab_connect.proxy.addresses import KEYS, Endpoint, endpoints_of
+from zoolab_connect.proxy.addresses import Endpoint, endpoints_of
 from zoolab_connect.proxy.changes import Report, what_changed
 from zoolab_connect.proxy.conversations import Conversation, Conversations
 from zoolab_connect.proxy.exchange import (
@@ -39,6 +39,7 @@ from zoolab_connect.proxy.exchange import (
     read_request,
     said_in,
 )
+from zoolab_connect.proxy.recognising import watched
 from zoolab_connect.proxy.server import LoopbackServer
 
 if TYPE_CHECKING:
@@ -264,7 +265,8 @@ class Seen(AbstractContextManager["Seen"]):
         for name in ("NO_PROXY", "no_proxy"):
             own[name] = ",".join(filter(None, [before.get(name), "127.0.0.1"]))
         # No key is needed where a model here answers, but clients refuse to begin without one.
-        keys = [names[0] for names in KEYS.values() if self._key and not any(map(before.get, names))]
+        needed = [each.key_from for each in watched() if each.key_from and self._key]
+        keys = [names[0] for names in needed if not any(map(before.get, names))]
         return {**own, **dict.fromkeys(keys, self._key), **self._tape_variables()}
 
     def _tape_variables(self) -> dict[str, str]:

@@ -58,6 +58,11 @@ class Attempt:
         return "not checked" if self.right is None else "recovered" if self.right else "silently wrong"
 
     @property
+    def stood(self) -> bool:
+        """Whether the program stood the fault, as far as the exit code and the check say."""
+        return not self.happened or (self.exit_code == 0 and self.right is not False)
+
+    @property
     def ended(self) -> str:
         """How it ended, in words."""
         return "no end in time" if self.exit_code is None else f"exit code {self.exit_code}"
