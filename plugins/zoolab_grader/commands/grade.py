@@ -36,7 +36,7 @@ def grade(options: argparse.Namespace) -> int:
                 os.environ["PYTHONSAFEPATH"] = "1"
                 stack.callback(os.environ.pop, "PYTHONSAFEPATH")
             executor = stack.enter_context(dask_executor(options.dask) if options.dask else nullcontext())
-            watch = stack.enter_context(_bar()) if sys.stdout.isatty() else _print_line
+            shown = stack.enter_context(_bar()) if sys.stdout.isatty() and not options.quiet else _print_line
             grades = grade_class(
                 options.lab,
                 options.submissions,
@@ -46,7 +46,7 @@ def grade(options: argparse.Namespace) -> int:
                 seed=_seed(options),
                 again=options.again,
                 unprotected=options.unprotected,
-                watch=watch,
+                watch=None if options.quiet else shown,
             )
     except KeyboardInterrupt:
         kept = "; what was graded is kept: the same command goes on" if options.report else ""
