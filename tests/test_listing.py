@@ -31,8 +31,8 @@ LISTING = {
     "progress": "00-can-it-call-tools",
     "mcp tools own": "restart_service",
 }
-#: What prints lines of JSON, each as it comes, or takes minutes.
-OTHERS = {"walk", "doctor", "endpoint", "labs cases"}
+#: What prints lines of JSON, each as it comes, takes minutes, or has tests of its own.
+OTHERS = {"walk", "doctor", "endpoint", "labs cases", "secrets"}
 
 
 @pytest.fixture

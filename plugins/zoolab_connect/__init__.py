@@ -9,7 +9,7 @@ mcp/          the Model Context Protocol
 otel.py       a trace as spans of OpenTelemetry
 readers/      files of other programs
 frameworks.py tools of LangChain, pydantic-ai, the OpenAI Agents SDK
-commands/     proxy, stress, endpoint, mcp, serve-tools, completion
+commands/     proxy, stress, endpoint, mcp, serve-tools, secrets, completion
 
 It stands on the public modules of `zoolab` alone. Faults are here, and not in the course, because the proxy
 breaks replies with them.
