@@ -79,6 +79,10 @@ def now() -> str:
 def clocks():
     return ToolRegistry([now])
 
+def bell(given):
+    if getattr(given, "rings", False):
+        return {"name": "bell", "description": "Ring.", "parameters": {"type": "object"}}
+
 def shown(trace):
     "The answer in capitals."
     return trace.answer.upper()
@@ -100,6 +104,8 @@ own = mine:Own
 mine = mine:model
 [zoolab.toolboxes]
 clocks = mine:clocks
+[zoolab.tools]
+bells = mine:bell
 [zoolab.displays]
 shown = mine:shown
 [zoolab.readers]
@@ -132,9 +138,10 @@ try:
 except ImportError as error:
     lost = str(error)
 found = [read_conversations("it.json")[0].messages[0]["content"], APIS["own"].label, model_for("mine")]
+rings = type("Bell", (), {"rings": True})()
 print(json.dumps([*map(str, found[:2]), type(found[2]).__name__, plots.shown(trace), zoolab.answer,
     trace.tool_calls[0].outcome.value if hasattr(trace.tool_calls[0], "outcome") else "NOON",
-    [error.code for error in broken.errors], sorted(APIS), lost]))
+    [error.code for error in broken.errors], sorted(APIS), zoolab.tool(rings).name, lost]))
 """
 
 
@@ -164,7 +171,17 @@ def test_a_package_outside_adds_one_of_each(outside, tmp_path):
     found = json.loads(told(["-c", USED], tmp_path, str(outside)).stdout.splitlines()[-1])
     *found, lost = found
     names = sorted([*OWN["zoolab.apis"], "openai", "own"])
-    assert found == ["Hi", "My own API", "Scripted", "IT IS NOON.", 42, "NOON", ["invalid_arguments"], names]
+    assert found == [
+        "Hi",
+        "My own API",
+        "Scripted",
+        "IT IS NOON.",
+        42,
+        "NOON",
+        ["invalid_arguments"],
+        names,
+        "bell",
+    ]
     assert lost.startswith("zoolab.lost is not here: lost in zoolab.names cannot be imported from mine:LOST")
 
 

@@ -22,6 +22,7 @@ MINUTES = {"title": "Monday", "minutes": [["Who is here?", "All."]]}
 
 USED = """
 import json, zoolab
+from types import SimpleNamespace
 from zoolab import Faulty, Scripted, Trace, model_for, plots, run
 from zoolab.apis import translate
 from zoolab.records import Request
@@ -32,6 +33,7 @@ script = [[("boiling_time", {"egg": "soft"})], "Five minutes."]
 trace = run("How long?", kitchen, Scripted(script))
 broken = run("How long?", kitchen, Faulty(Scripted(script), ["shouting_keys"]))
 trace.save("trace.jsonl")
+soup = SimpleNamespace(dish="soup", cook=lambda guests: guests * 2)
 print(json.dumps({
     "api": translate(Request([{"role": "user", "content": "Hi"}]), "tellers").body["messages"],
     "model of the api": model_for("tellers").body(Request([{"role": "user", "content": "Hi"}]))["model"],
@@ -41,6 +43,7 @@ print(json.dumps({
     "error": [error.code for error in broken.errors],
     "display": plots.in_capitals(trace),
     "name": zoolab.dozen(),
+    "framework": zoolab.tool(soup).invoke({"guests": 3}),
 }))
 """
 
@@ -107,6 +110,7 @@ def test_what_the_example_adds_is_used_like_what_zoolab_has(installed, tmp_path)
         "error": ["invalid_arguments"],
         "display": "FIVE MINUTES.",
         "name": 12,
+        "framework": 6,
     }
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput
 from zoolab_grader import grade_cells
 from zoolab_grader.isolation import shut_in
@@ -102,7 +103,7 @@ def _tables_of(lab: str) -> tuple[Path, dict[str, Any]]:
         raise InvalidInput(f"{file}: {error}", expected="TOML") from error
 
 
-def print_findings(name: str) -> int:
+def print_findings(name: str, as_json: bool = False) -> int:
     """Grade a lab's wrong answers and print which of them fail each case; 1 if an answer is of no use, or a
     case is and nobody says why it stays, else 0."""
     lab, failed = load_lab(name), dict[str, set[str]]()
@@ -110,7 +111,8 @@ def print_findings(name: str) -> int:
         for wrong in wrong_answers(name).values():
             graded = grade_cells(lab, [wrong.code], isolation, name=wrong.name)
             failed[wrong.name] = {case.name for case in graded.cases if not case.passed}
-    for case in lab.cases:
+    finding = {case.name: [wrong for wrong in failed if case.name in failed[wrong]] for case in lab.cases}
+    for case in [] if as_json else lab.cases:
         found = {wrong: names for wrong, names in failed.items() if case.name in names}
         told = [f"{wrong} (alone)" if len(names) == 1 else wrong for wrong, names in found.items()]
         print(f"{case.name}: {', '.join(told) or 'no wrong answer'}")
@@ -118,6 +120,10 @@ def print_findings(name: str) -> int:
     reasons = reasons_to_stay(name)
     questionable = [case.name for case in lab.cases if case.name not in alone and case.name not in reasons]
     missed = [wrong for wrong, names in failed.items() if not names]
+    if as_json:
+        known = {"cases": finding, "questionable": questionable, "stays": reasons, "missed": missed}
+        print_json({"lab": lab.name, **known})
+        return 1 if questionable or missed else 0
     print(f"\n{lab.name}: {len(failed)} wrong answers, {len(lab.cases)} cases")
     if questionable:
         print(f"questionable, since no wrong answer fails it alone: {', '.join(questionable)}")

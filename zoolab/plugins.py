@@ -209,6 +209,11 @@ FAULTS = Group(
     "zoolab.faults", "a fault: its name, its stage, what it does, and a function breaks", _is_fault
 )
 TOOLBOXES = Group("zoolab.toolboxes", "a function without arguments that returns tools", _is_called)
+TOOLS = Group(
+    "zoolab.tools",
+    "a function that takes a tool of a framework and returns the fields of a zoolab.Tool, or None",
+    _is_called,
+)
 READERS = Group("zoolab.readers", "a reader", _having(("what",), ("recognises", "read")))
 DISPLAYS = Group("zoolab.displays", "a function or class that shows a trace", _is_display)
 COMMANDS = Group("zoolab.commands", "a zoolab.plugins.Command", _having(("does",), ("run",)))
@@ -216,5 +221,5 @@ NAMES = Group("zoolab.names", "any value", _is_any)
 
 #: All groups, by their names.
 GROUPS: Mapping[str, Group] = {
-    each.name: each for each in (APIS, MODELS, FAULTS, TOOLBOXES, READERS, DISPLAYS, COMMANDS, NAMES)
+    each.name: each for each in (APIS, MODELS, FAULTS, TOOLBOXES, TOOLS, READERS, DISPLAYS, COMMANDS, NAMES)
 }

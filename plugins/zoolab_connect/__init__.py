@@ -7,8 +7,9 @@ proxy/        watch a program that zoolab did not write, and run it under each f
 endpoint/     a strict server that plays reported replies to a program, and judges it
 mcp/          the Model Context Protocol
 otel.py       a trace as spans of OpenTelemetry
-readers.py    files of other programs
-commands/     proxy, stress, endpoint, mcp, serve-tools
+readers/      files of other programs
+frameworks.py tools of LangChain, pydantic-ai, the OpenAI Agents SDK
+commands/     proxy, stress, endpoint, mcp, serve-tools, secrets, completion
 
 It stands on the public modules of `zoolab` alone. Faults are here, and not in the course, because the proxy
 breaks replies with them.

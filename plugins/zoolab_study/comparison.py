@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, lines_as_html, one_line
 from zoolab_study.journal import ENDS
 from zoolab_study.statistics import Difference, Scores, holm, mcnemar, paired_difference
 
@@ -20,6 +20,8 @@ _SURE = 0.05
 _ADVICE = "say in each case what is right: expected_tool, expected_calls or expected_answer"
 #: The share of pairs that may fall out, because a run broke off, before a comparison decides nothing.
 MOST_MISSING = 0.2
+#: How many comparisons a notebook shows.
+_SHOWN = 20
 #: Columns of a summary of which more is no better.
 _NO_MERITS = {
     *("turns", "steps", "calls", "errors", "duration_ms", "seconds", "tokens_in", "tokens_out", "repeat"),
@@ -102,6 +104,10 @@ class Comparisons(list[Comparison]):
         return "\n".join(map(str, self))
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        more = [f"… {len(self) - _SHOWN} more"] if len(self) > _SHOWN else []
+        return lines_as_html(*(one_line(str(each), 600) for each in self[:_SHOWN]), *more)
 
 
 def compare_runs(

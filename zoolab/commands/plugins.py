@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from typing import Any
 
+from zoolab.commands.listing import print_json
 from zoolab.jsontext import visible
-from zoolab.plugins import GROUPS, BrokenPlugin
+from zoolab.plugins import GROUPS, BrokenPlugin, Group
 
 
 def show_plugins(options: argparse.Namespace) -> int:
     """List what is registered in each group, or in that of the options; 1 if some of it cannot be used."""
-    broken = 0
-    for group in GROUPS.values():
-        if options.group not in (None, group.name, group.name.removeprefix("zoolab.")):
-            continue
-        print(f"{group.name}: {group.what}")
-        for name, entry in group.entries().items():
-            try:
-                group.load(entry)
-                print(visible(f"  {name:<24} {entry.value}"))
-            except BrokenPlugin as error:
-                broken += 1
-                print(visible(f"  {name:<24} {error}"))
-    return int(broken > 0)
+    found: dict[str, dict[str, Any]] = {
+        group.name: {"what": group.what, "entries": [*_entries(group)]}
+        for group in GROUPS.values()
+        if options.group in (None, group.name, group.name.removeprefix("zoolab."))
+    }
+    if options.json:
+        print_json(found)
+    for group_name, group in {} if options.json else found.items():
+        print(f"{group_name}: {group['what']}")
+        for each in group["entries"]:
+            print(visible(f"  {each['name']:<24} {each['error'] or each['value']}"))
+    return int(any(each["error"] for group in found.values() for each in group["entries"]))
+
+
+def _entries(group: Group) -> Iterator[dict[str, str | None]]:
+    for name, entry in group.entries().items():
+        error = None
+        try:
+            group.load(entry)
+        except BrokenPlugin as broken:
+            error = str(broken)
+        yield {"name": name, "value": entry.value, "error": error}

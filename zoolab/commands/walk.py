@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from zoolab.commands.asking import DEFAULT_RECORDING, DEFAULT_TOOLS, is_live, model_of
+from zoolab.commands.listing import print_json
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import encode, visible
 from zoolab.loop import walk
@@ -43,7 +44,8 @@ _COLOURS = dict(zip(KINDS, ("cyan", "blue", "magenta", "yellow", "green", "cyan"
 def show_walk(options: argparse.Namespace) -> int:
     """Walk, or show a saved trace, or list a recording."""
     if options.list:
-        return _list([options.recording] if options.recording else ANSWERING)
+        _list([options.recording] if options.recording else ANSWERING, options.json)
+        return 0
     return _show_saved(options) if options.load else _walk(options)
 
 
@@ -120,20 +122,22 @@ def _tell_error(trace: Trace) -> None:
         print(f"zoolab: the run ended with {trace.outcome}: {visible(trace.error)}", file=sys.stderr)
 
 
-def _list(names: Sequence[str]) -> int:
+def _list(names: Sequence[str], as_json: bool) -> None:
     """What recordings can answer, who answered, and the command that shows it."""
-    known = set[str]()
+    known, found = set[str](), list[dict[str, Any]]()
     for name in names:
         recording, commands = Recording(name), dict[str, str]()
-        print(f"{recording.path.name}: {recording.header.made}, {visible(recording.header.who)}")
         for body in recording.openings:
             prompt = encode(body["messages"][-1].get("content"))
             choice = f" --recording {name}" if len(names) == 1 or prompt in known else ""
             commands[prompt] = f"zoolab walk {prompt}{choice}"
         known |= commands.keys()
-        for command in commands.values():
-            print(visible(command))
-    return 0
+        made, who = recording.header.made, recording.header.who
+        found.append({"recording": name, "made": made, "who": who, "commands": [*commands.values()]})
+        if not as_json:
+            print("\n".join(map(visible, (f"{recording.path.name}: {made}, {who}", *commands.values()))))
+    if as_json:
+        print_json(found)
 
 
 def _who(model: Any, options: argparse.Namespace) -> str:
@@ -220,6 +224,9 @@ def policy(options: argparse.Namespace) -> int:
     elif options.action != "list":
         kept.add(options.action, options.rule)
     known = kept.read()
+    if options.action == "list" and options.json:
+        print_json({"file": str(kept.path), "deny": [*known.deny], "allow": [*known.allow]})
+        return 0
     print(visible(str(kept.path)))
     for word, rules in (("deny", known.deny), ("allow", known.allow)):
         for rule in rules:

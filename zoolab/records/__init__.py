@@ -59,6 +59,9 @@ class ToolCall:
     #: The id that the model gave, where it was missing or taken and had to be rewritten.
     original_id: str | None = None
 
+    def _repr_html_(self) -> str:
+        return lines_as_html(f"asks for {self.name}, as {self.id} ({self.origin})", self.arguments)
+
 
 @dataclass(frozen=True, slots=True)
 class Repair:
@@ -214,6 +217,11 @@ class Result:
     #: How often in a row this very call has had this very result, this one included.
     repeats: int = 1
 
+    def _repr_html_(self) -> str:
+        cut = f", cut from {self.data_bytes:,} bytes" if self.truncated else ""
+        told = f"answers {self.tool_call_id}{cut}"
+        return lines_as_html(f"{told}: {self.error_code}" if self.error_code else told, self.content)
+
     @property
     def message(self) -> Message:
         """The message as it is on the wire."""
@@ -322,6 +330,11 @@ class Step(NamedTuple):
     def __repr__(self) -> str:
         where = f"turn {self.turn}" + ("" if self.slot is None else f", slot {self.slot}")
         return f"<Step {self.kind}, {where}: {type(self.record).__name__}, {len(self.messages)} messages>"
+
+    def _repr_html_(self) -> str:
+        shown = getattr(self.record, "_repr_html_", None)
+        told = f"{repr(self)[1:-1]}, {self.status}"
+        return lines_as_html(told) + (shown() if shown else lines_as_html(repr(self.record)))
 
     @property
     def new_messages(self) -> list[Message]:

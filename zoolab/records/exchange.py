@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zoolab.errors import Fault, InvalidInput, ModelError
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
 from zoolab.records.ends import MEANINGS, WHOLE, End, end_of
-from zoolab.records.messages import Message, Messages, text_of
+from zoolab.records.messages import Message, Messages, calls_of, text_of
 from zoolab.records.notes import notes_of
 from zoolab.records.outgoing import outgoing
 
 _set = object.__setattr__
 _NO_SETTINGS: Mapping[str, Any] = read_only({})
+#: How many messages, or calls of a message, a notebook shows.
+_SHOWN = 20
 #: Words of other systems, and what zoolab calls the same. They are refused, so that nothing is rewritten.
 SYNONYMS: Mapping[str, str] = {"any": "required", "remember": "always"}
 
@@ -68,6 +70,13 @@ class Request:
                 break
         if type(self.settings) is not ReadOnlyDict:
             _set(self, "settings", read_only(dict(self.settings)))
+
+    def _repr_html_(self) -> str:
+        total, offered = len(self.prefix), excerpt(self.settings) if self.settings else ""
+        head = f"{total} messages, {len(self.tools)} tools, tool_choice {self.tool_choice} {offered}"
+        first = max(0, total - _SHOWN)
+        left_out = [f"… {first} earlier messages"] if first else []
+        return lines_as_html(head, *left_out, *map(_line_of, self.prefix.since(first)))
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -174,6 +183,10 @@ class Reply:
             texts = {as_text(name): as_text(said) for name, said in self.left_out.items()}
             _set(self, "left_out", read_only(texts))
 
+    def _repr_html_(self) -> str:
+        told = self.shortfall or ("asks for tools" if self.end == "calls" else "answered")
+        return lines_as_html(told, _line_of(self.message), *self.notes)
+
     @property
     def text(self) -> str:
         """The text of the message; empty where there is none."""
@@ -212,6 +225,11 @@ class Reply:
         """
         lacks = [self.shortfall] if self.shortfall else []
         return tuple(dict.fromkeys([*lacks, *notes_of(self.message, self.finish_reason, self.raw)]))
+
+
+def _line_of(message: Message) -> str:
+    calls = (f"{call.name} {excerpt(call.arguments, 400)}" for call in calls_of(message)[:_SHOWN])
+    return "; ".join([f"{excerpt(message.get('role'))[1:-1]}: {excerpt(text_of(message), 400)}", *calls])
 
 
 def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

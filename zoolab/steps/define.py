@@ -7,6 +7,9 @@ hints, and what each parameter means from its docstring (Google, NumPy or Sphinx
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from inspect import isroutine
 from types import MethodType
 from typing import Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
@@ -46,12 +49,28 @@ class _Maker(Protocol):
     def __call__(self, function: Callable[P, R], /) -> Tool[P, R]: ...
 
 
+class NamedTool(Protocol):
+    """A tool of another framework, for type checkers."""
+
+    @property
+    def name(self) -> str:
+        """What the model calls it."""
+        ...
+
+    @property
+    def description(self) -> str | None:
+        """What the model reads of it."""
+        ...
+
+
 @overload
 def tool(function: Callable[P, R], /, **options: Unpack[ToolOptions]) -> Tool[P, R]: ...
 @overload
+def tool(function: NamedTool | Mapping[str, Any], /, **options: Unpack[ToolOptions]) -> Tool: ...
+@overload
 def tool(**options: Unpack[ToolOptions]) -> _Maker: ...
 def tool(
-    function: Callable[..., Any] | None = None,
+    function: Any = None,
     /,
     *,
     name: str | None = None,
@@ -66,9 +85,10 @@ def tool(
     """Make a tool of a function, a lambda, a method, a `functools.partial` or an object with `__call__`.
 
     Within a class it decorates methods: `Api.look` describes the tool, and `Api().look` is the tool to call.
+    It also takes tools of LangChain, pydantic-ai, the OpenAI Agents SDK, and OpenAI's form of a tool.
 
     Args:
-        function: What the tool calls; left out, `tool(...)` is a decorator.
+        function: What the tool calls, or a tool of another framework; left out, `tool(...)` is a decorator.
         name: The function's own name, unless given.
         description: The docstring without its sections, unless given.
         risk: "safe", "medium" or "high"; a policy asks before the latter two.
@@ -97,9 +117,20 @@ def tool(
     from zoolab.schema.functions import read_function, target_of, with_field_defaults
     from zoolab.schema.strict import make_strict
 
-    def make(function: Callable[..., Any], /) -> Tool:
+    options = {"name": name, "description": description, "timeout": timeout, "resource": resource}
+    options |= {"risk": None if risk == "safe" else risk, "untrusted": untrusted or None}
+    given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+
+    def make(function: Any, /) -> Tool:
         if is_callable_tool(function):
-            return from_callable_tool(function)
+            return replace(from_callable_tool(function), **given)
+        fields = _of_others(function)
+        if fields is not None:
+            if strict or param_names is not None:
+                raise InvalidToolSignature("strict and param_names describe functions, not other tools")
+            made: Tool = Tool(**{**fields, **given})
+            made.checker.compile()
+            return made
         target = target_of(function)
         if isinstance(target, MethodType) and isinstance(target.__func__, MethodTool):
             return target.__func__.__get__(target.__self__)  # Python 3.13 binds it so, below @classmethod
@@ -151,8 +182,17 @@ def as_registry(tools: ToolRegistry | Tool | Callable[..., Any] | Iterable[Any])
 def _as_tool(member: Any) -> Any:
     if isinstance(member, Tool) or is_callable_tool(member):
         return member
-    if not callable(member):
+    if not callable(member) and _of_others(member) is None:
         raise InvalidInput(
             f"{excerpt(member)} is not a tool", expected="tools or functions, for instance [add]"
         )
     return tool(member)
+
+
+def _of_others(value: Any) -> dict[str, Any] | None:
+    """Return the fields of a tool that another framework made, if what is registered knows its form."""
+    if isroutine(value) or isinstance(value, Tool | type | partial | str | int):
+        return None
+    from zoolab.plugins import TOOLS
+
+    return next((fields for _, read in TOOLS.everything() if (fields := read(value)) is not None), None)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from threading import TIMEOUT_MAX, Event
 
+from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.running.jobs import signal_group
@@ -32,6 +33,9 @@ _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KE
 def judge_program(options: argparse.Namespace) -> int:
     """Play cases to a program, or serve them; returns 1 if the program fell short in any of them."""
     cases = find_cases(options.cases)
+    if options.list and options.json:
+        print_json([{"id": each.id, "api": each.api, "kind": each.kind, "must": each.must} for each in cases])
+        return 0
     if options.list:
         for case in cases:
             print(f"{case.id:<38} {case.kind:<34} {visible(case.must)}")

@@ -9,8 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput
 from zoolab.policy import Permissions, Policy
 from zoolab.steps.define import as_registry
@@ -33,6 +36,9 @@ def mcp(options: argparse.Namespace) -> int:
         if options.action == "accept":
             _accept(tools, options.server, options.tool)
             return 0
+        if options.json:
+            print_json(_as_dict(tools, options.server))
+            return int(bool(tools.changed or tools.new))
         if tools.first_time:
             print(f"{options.server}: seen for the first time; its tools are trusted as they are now")
         for tool in tools:
@@ -48,6 +54,20 @@ def mcp(options: argparse.Namespace) -> int:
         _show(tools.changed, "has changed: refused until accepted")
         _show(tools.new, "is new: refused until accepted")
         return 1 if tools.changed or tools.new else 0
+
+
+def _as_dict(tools: MCPTools, server: str) -> dict[str, Any]:
+    return {
+        "server": server,
+        "first_time": tools.first_time,
+        "tools": [tool.schema("mcp") for tool in tools],
+        "left_out": dict(tools.left_out),
+        "resources": [each._asdict() for each in tools.offers("resources")],
+        "prompts": [each._asdict() for each in tools.offers("prompts")],
+        "notes": [*tools.notes],
+        "changed": [asdict(change) for change in tools.changed],
+        "new": [asdict(change) for change in tools.new],
+    }
 
 
 def _accept(tools: MCPTools, server: str, names: Sequence[str]) -> None:

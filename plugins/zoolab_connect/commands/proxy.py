@@ -61,7 +61,8 @@ def stress_program(options: argparse.Namespace) -> int:
     """Run a program under each fault; returns 1 if it failed or was wrong under any of them."""
 
     def tell(row: Attempt) -> None:
-        print(f"zoolab: {row.fault or 'no fault'}: {row.ended}", file=sys.stderr)
+        if not options.quiet:
+            print(f"zoolab: {row.fault or 'no fault'}: {row.ended}", file=sys.stderr)
 
     check = shlex.split(options.check) if options.check else None
     faults, to = options.fault or TRAFFIC_FAULTS, answers(options.to)

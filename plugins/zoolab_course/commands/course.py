@@ -10,16 +10,18 @@ import sys
 import sysconfig
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import course_folder, write_whole
 from zoolab_course.progress import progress
-from zoolab_grader import lab_names, load_lab
+from zoolab_grader import Lab, lab_names, load_lab
 from zoolab_study.datasets.berkeley import fetch_bfcl
 from zoolab_study.datasets.loading import DATA_SETS, rows_of
 
@@ -158,17 +160,24 @@ def labs(options: argparse.Namespace) -> int:
             exported = _of_the_checkout("exports").print_exported
             return int(exported(options.labs, options.format, options.out))
         case "cases":
-            return int(_of_the_checkout("wrong_answers").print_findings(options.lab))
+            return int(_of_the_checkout("wrong_answers").print_findings(options.lab, options.json))
         case "verify":
             return int(_of_the_checkout("seeds").print_verified(options.labs, options.seeds, options.jobs))
         case "handout":
             for path in _of_the_checkout("handout").hand_out(options.lab, options.out):
                 print(path)
+        case _ if options.json:
+            print_json([_as_dict(each) for each in map(load_lab, lab_names())])
         case _:
             for each in map(load_lab, lab_names()):
                 size = f"{each.points:g} points, {len(each.cases)} cases, {len(each.public)} of them public"
                 print(f"{each.name:<4} {each.title:<24} {size}")
     return 0
+
+
+def _as_dict(lab: Lab) -> dict[str, Any]:
+    counts = {"points": lab.points, "cases": len(lab.cases), "public": len(lab.public)}
+    return {"name": lab.name, "title": lab.title, **counts}
 
 
 def _of_the_checkout(tool: str) -> Any:
@@ -184,15 +193,23 @@ def datasets(options: argparse.Namespace) -> int:
     if options.action == "fetch":
         print(f"bfcl: {fetch_bfcl()}")
         return 0
-    for data_set in DATA_SETS.values():
-        made = Counter(str(row["made"]) for row in rows_of(data_set.name))
+    found = {name: Counter(str(row["made"]) for row in rows_of(name)) for name in DATA_SETS}
+    if options.json:
+        sets = [{"name": name, "what": DATA_SETS[name].what, "made": made} for name, made in found.items()]
+        print_json({"folder": str(course_folder("datasets")), "data_sets": sets})
+        return 0
+    for name, made in found.items():
         counts = ", ".join(f"{count} {name}" for name, count in made.most_common())
-        print(f"{data_set.name:<18} {data_set.what}: {counts}")
+        print(f"{name:<18} {DATA_SETS[name].what}: {counts}")
     print(f"in {course_folder('datasets')}")
     return 0
 
 
 def show_progress(options: argparse.Namespace) -> int:
     """Print how many exercises and labs are right."""
-    print(progress(options.folder))
+    found = progress(options.folder)
+    if options.json:
+        print_json({**asdict(found), "folder": str(found.folder)})
+    else:
+        print(found)
     return 0

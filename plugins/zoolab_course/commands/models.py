@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from zoolab.commands.asking import is_live, model_of
+from zoolab.commands.listing import print_json
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.loop.about import about
 from zoolab.models.replay import Replay
@@ -25,7 +26,10 @@ def local(options: argparse.Namespace) -> int:
         for wanted in [weights.lookup(name) for name in options.models or weights.SMALL]:
             size = f"{wanted.size_bytes / 1e6:,.0f} MB"
             print(f"{wanted.name}: {wanted.title}, {size}, licence {wanted.licence}", flush=True)
-            print(weights.fetch(wanted, _report))
+            print(weights.fetch(wanted, *([] if options.quiet else [_report])))
+        return 0
+    if options.json:
+        print_json([_as_dict(name, row) for name, row in weights.TABLE.items()])
         return 0
     for name, row in weights.TABLE.items():
         here = "here" if weights.is_right(row.path, row) else f"zoolab local fetch {name}"
@@ -33,6 +37,12 @@ def local(options: argparse.Namespace) -> int:
         size = f"{row.size_bytes / 1e6:.0f} MB"
         print(f"{name:<10} {row.title:<40} {row.licence:<12} {size:>7}  {here}{runtime}")
     return 0
+
+
+def _as_dict(name: str, row: weights.Weights) -> dict[str, Any]:
+    told = {"title": row.title, "licence": row.licence, "size_bytes": row.size_bytes}
+    here = {"here": weights.is_right(row.path, row), "runtime": find_spec(row.runtime) is not None}
+    return {"name": name, **told, **here}
 
 
 def _report(what: str, done: int, total: int) -> None:
@@ -48,7 +58,11 @@ def doctor(options: argparse.Namespace) -> int:
     Without a model, show what the recorded ones said: 0, because one of them can call tools.
     """
     if options.here:
-        print("\n".join(here.lines()))
+        lines = [*here.lines()]
+        if options.json:
+            print_json({name: fact for name, _, fact in (line.partition(": ") for line in lines)})
+        else:
+            print("\n".join(lines))
         return 0
     if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
         print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)

@@ -20,8 +20,10 @@ from zoolab.running.jobs import dask_executor
 from zoolab.text.wording import count as counted
 from zoolab.text.wording import listed
 from zoolab_grader.classes import Watch, grade_class
-from zoolab_grader.gradebook import ClassGrades, Kept, NotGraded
+from zoolab_grader.gradebook import ClassGrades, Kept, NotGraded, file_name
+from zoolab_grader.labs import load_lab
 from zoolab_grader.report import grades_csv, points, write_report
+from zoolab_grader.roster import check_roster, fill_roster
 
 _NAMED = 4  # of what failed or was passed over
 
@@ -30,13 +32,17 @@ def grade(options: argparse.Namespace) -> int:
     """Grade, write what was asked for, and say how the class did."""
     if options.csv and not options.csv.resolve().parent.is_dir():
         raise InvalidInput(f"there is no folder for {options.csv}", advice="create the folder first")
+    if (options.roster is None) != (options.platform is None):
+        raise InvalidInput("--roster and --for belong together", advice="give both")
+    if options.roster:
+        check_roster(options.roster, options.platform, load_lab(options.lab), options.column)
     try:
         with ExitStack() as stack:
             if not os.environ.get("PYTHONSAFEPATH"):  # workers import nothing from this folder, either
                 os.environ["PYTHONSAFEPATH"] = "1"
                 stack.callback(os.environ.pop, "PYTHONSAFEPATH")
             executor = stack.enter_context(dask_executor(options.dask) if options.dask else nullcontext())
-            watch = stack.enter_context(_bar()) if sys.stdout.isatty() else _print_line
+            shown = stack.enter_context(_bar()) if sys.stdout.isatty() and not options.quiet else _print_line
             grades = grade_class(
                 options.lab,
                 options.submissions,
@@ -46,7 +52,7 @@ def grade(options: argparse.Namespace) -> int:
                 seed=_seed(options),
                 again=options.again,
                 unprotected=options.unprotected,
-                watch=watch,
+                watch=None if options.quiet else shown,
             )
     except KeyboardInterrupt:
         kept = "; what was graded is kept: the same command goes on" if options.report else ""
@@ -57,11 +63,26 @@ def grade(options: argparse.Namespace) -> int:
         write_whole(options.csv, [grades_csv(grades)])
     for line in _summary(grades, page):
         print(visible(line))
+    if options.roster:
+        _fill(options, grades)
     if any(row.unprotected for row in grades.rows):
         print(
             "zoolab: graded without protection: trust these grades as you trust the students", file=sys.stderr
         )
     return 1 if grades.failed or any(row.unreadable for row in grades.rows) else 0
+
+
+def _fill(options: argparse.Namespace, grades: ClassGrades) -> None:
+    """Write the copy of the class list, and say what is not in it."""
+    lab, roster = file_name(grades.lab.name).rpartition("-")[0], options.roster
+    made = options.filled or roster.with_name(f"{roster.stem}-{lab}{roster.suffix}")
+    if made.resolve() == roster.resolve():
+        raise InvalidInput(f"{made} is the class list itself", advice="give another file with --filled")
+    filled = fill_roster(roster, options.platform, grades, options.column)
+    write_whole(made, [filled.text])
+    print(visible(f"{made}: {counted(filled.filled, 'grade')} filled in"))
+    for remark in filled.remarks:
+        print(visible(f"  {remark}"))
 
 
 def _seed(options: argparse.Namespace) -> str | None:

@@ -1,0 +1,147 @@
+"""`zoolab secrets`: what of a file looks like a secret, and would be taken out of a trace or a recording."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from zoolab.commands.listing import print_json
+from zoolab.jsontext import excerpt, visible
+from zoolab.secrets import HIDDEN, scrub, scrub_json
+
+#: Characters of a token that are shown: they say whose it is, and nothing of the rest.
+_SHOWN, _LONG = 4, 16
+_IN_ADDRESS = re.compile(r"://[^/\s:@]*:\Z")
+_NAME = re.compile(r"([\w.-]{1,60})\W*\Z")
+_BEFORE = 200
+#: Side by side they are one place: where the first one ended cannot be told.
+_REMOVED = re.compile(f"(?:{re.escape(HIDDEN)})+")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A secret in a file. Its value is masked."""
+
+    file: str
+    #: The line, and in JSON the path to the value.
+    place: str
+    #: What tells that it is a secret: its own form, or what stands before it.
+    form: str
+    value: str
+
+
+def list_secrets(options: argparse.Namespace) -> int:
+    """List the secrets of the files; 1 if there are any."""
+    found = [each for path in options.files for each in secrets_in(path)]
+    if options.json:
+        print_json([asdict(each) for each in found])
+        return int(bool(found))
+    for each in found:
+        print(visible(f"{each.file}: {each.place}: {each.form}: {each.value}"))
+    if not found:
+        print("no secrets found, by the forms that zoolab knows; others may be there")
+    return int(bool(found))
+
+
+def secrets_in(path: Path) -> Iterator[Found]:
+    """Yield what looks like a secret in a file: JSON, lines of JSON, or any text."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    structured = _in_document(text)
+    for place, form, value in _in_lines(text) if structured is None else structured:
+        yield Found(str(path), place, form, value)
+
+
+#: Place, form, and the masked value.
+_Row = tuple[str, str, str]
+
+
+def _in_document(text: str) -> list[_Row] | None:
+    """The secrets of a text that is one JSON document; None if it is not."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(text)
+        return list(_in_json("", value, scrub_json(value)))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _in_lines(text: str) -> Iterator[_Row]:
+    """The secrets of any text; those of lines that are JSON are found by the structure, too."""
+    by_line: dict[int, list[_Row]] = {}
+    at, counted = 1, 0
+    for start, end in _hidden(text, scrub(text)):
+        at, counted = at + text.count("\n", counted, start), start
+        told = _form(text[max(0, start - _BEFORE) : start], text[start:end])
+        by_line.setdefault(at, []).append((f"line {at}", *told))
+    for number, line in enumerate(text.split("\n"), 1):
+        structured = _in_document(line)
+        if structured is None:
+            yield from by_line.get(number, [])
+        else:
+            yield from ((f"line {number}, {place}", form, value) for place, form, value in structured)
+
+
+def _in_json(at: str, value: Any, clean: Any) -> Iterator[_Row]:
+    """The secrets of a JSON value, by what it is without them."""
+    place = at or "/"
+    if isinstance(value, dict) and isinstance(clean, dict):
+        for name, member in value.items():
+            without = str(scrub_json(name))
+            yield from _in_json(f"{at}/{_segment(without)} (its name)", name, without)
+            yield from _in_json(f"{at}/{_segment(without)}", member, clean.get(without))
+    elif isinstance(value, list) and isinstance(clean, list):
+        for index, (member, without) in enumerate(zip(value, clean, strict=True)):
+            yield from _in_json(f"{at}/{index}", member, without)
+    elif value != clean:
+        text = value if isinstance(value, str) else json.dumps(value)
+        inside = None if clean == HIDDEN else _in_document(text)
+        if inside:
+            yield from ((f"{place}, as JSON: {row[0]}", *row[1:]) for row in inside)
+        elif clean == HIDDEN:
+            own = scrub(text) == HIDDEN
+            yield place, *_form("" if own else at.rpartition("/")[2], text)
+        else:
+            for begin, end in _hidden(text, str(clean)):
+                yield place, *_form(text[max(0, begin - _BEFORE) : begin], text[begin:end])
+
+
+def _segment(name: str) -> str:
+    return excerpt(name)[1:-1].replace("~", "~0").replace("/", "~1")
+
+
+def _hidden(text: str, clean: str) -> Iterator[tuple[int, int]]:
+    """Where the parts of a text stand that are `HIDDEN` in what is left of it.
+
+    >>> list(_hidden("a=12 b=34", f"a={HIDDEN} b={HIDDEN}"))
+    [(2, 4), (7, 9)]
+    """
+    first, *kept = _REMOVED.split(clean)
+    end = len(first)
+    for number, part in enumerate(kept, 1):
+        last = number == len(kept)
+        # Only the head of a private key may have nothing after it.
+        empty = text.endswith("-----", 0, end) and text.startswith(part, end)
+        start, stop = end, len(text) - len(part) if last else text.find(part, end + (not empty))
+        end = stop + len(part)
+        if _REMOVED.sub("", text[start:stop]):  # else it was taken out before
+            yield start, stop
+
+
+def _form(before: str, value: str) -> tuple[str, str]:
+    """What tells that a value is secret, and the value masked."""
+    length = f"({len(value)} characters)"
+    if HIDDEN in scrub(value):
+        begins = value[:_SHOWN] if len(value) >= _LONG else ""
+        return "a token by its form", f"{begins}… {length}"
+    if before.rstrip().endswith("-----"):
+        return "a private key", f"… {length}"
+    if _IN_ADDRESS.search(before):
+        return "a password in an address", f"… {length}"
+    named = _NAME.search(before)
+    return f"what follows {named[1]!r}" if named else "by its place", f"… {length}"
