@@ -30,8 +30,10 @@ from zoolab.show.page import growing_page, render_steps
 from zoolab_connect.proxy.addresses import KEYS, Endpoint, endpoints_of
 from zoolab_connect.proxy.changes import Report, what_changed
 from zoolab_connect.proxy.conversations import Conversation, Conversations
+from zoolab_connect.proxy.encodings import Decoder
 from zoolab_connect.proxy.exchange import (
     MAX_BYTES,
+    Heard,
     HttpRequest,
     HttpResponse,
     Upstream,
@@ -60,26 +62,25 @@ _QUIET = 15.0
 _MOST_STEPS = 2_000
 
 
-def _tapped(answer: HttpResponse, heard: Callable[[bytes, bool], None]) -> HttpResponse:
-    """An answer. Once its content is whole, and before the program knows that, `heard` is told, or else
-    when it is closed: with the content, and whether it is whole."""
+def _tapped(answer: HttpResponse, heard: Callable[[Heard], None]) -> HttpResponse:
+    """An answer. Once its content is whole, and before the program knows that, `heard` is told what came, or
+    else when it is closed."""
     kept: list[bytes] = []
     waiting = [heard]
+    decoder = Decoder(answer.headers.get("content-encoding", ""), MAX_BYTES)
 
     def tell(*, whole: bool) -> None:
         if waiting:
-            waiting.pop()(b"".join(kept), whole)
+            waiting.pop()(Heard(b"".join(kept), whole, decoder.problem))
 
     def pieces() -> Iterator[bytes]:
-        size = 0
         for piece in answer.content:
-            size += len(piece)
-            if size <= MAX_BYTES:
-                kept.append(piece)
-            if piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
+            plain = decoder.feed(piece)
+            kept.append(plain)
+            if plain.endswith(b"\n\n") and _LAST.search(b"\n" + plain):
                 tell(whole=True)
             yield piece
-        tell(whole=True)
+        tell(whole=decoder.is_whole)
 
     def close() -> None:
         answer.close()
@@ -308,13 +309,11 @@ class Seen(AbstractContextManager["Seen"]):
         self._told.put(lambda: found.append(self._conversations.ask(*read_request(api, request), came)))
         response = self._upstream(request)
 
-        def heard(content: bytes, whole: bool) -> None:
+        def hear(heard: Heard) -> None:
             ended = perf_counter()
-            self._told.put(
-                lambda: self._answered(found, response, said_in(api, response, content, whole), ended)
-            )
+            self._told.put(lambda: self._answered(found, response, said_in(api, response, heard), ended))
 
-        return _tapped(response, heard)
+        return _tapped(response, hear)
 
     # What is made of it, in a thread of its own
 
