@@ -36,7 +36,7 @@ SAID_BROKEN_OFF = "the answer broke off"
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request as the program sent it. The names of headers are in small letters."""
+    """A request as the program sent it. The names of headers are in small letters; `Headers` keep repeats."""
 
     method: str
     #: With the query, if there is one.
@@ -86,7 +86,8 @@ class HttpRequest:
 class HttpResponse:
     """An answer; `content` comes in the pieces in which it is to be passed on, and may raise half-way.
 
-    The names of headers are in small letters.
+    The names of headers are in small letters; `Headers` keep those that are repeated. A `content-length`
+    stands for the content, so that one which is too short is seen to be broken off.
     """
 
     status: int

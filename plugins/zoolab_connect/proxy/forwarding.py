@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from zoolab_connect.proxy.addresses import Endpoint
 from zoolab_connect.proxy.answering import PassedOn, refusal
 from zoolab_connect.proxy.encodings import decoded, narrowed
 from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream, read_reply
+from zoolab_connect.proxy.headers import Headers
 from zoolab_connect.proxy.recognising import api_of_request, path_without_stream
 
 #: Seconds that a connection may take. An answer may take as long as it likes.
@@ -57,19 +58,15 @@ class Forward:
         if not request.path.startswith("/"):
             return refusal(request, 400, "the path of the request does not begin with /")
         target = self._endpoint_of(request).target(request.path)
-        headers = [
-            (name.encode("latin-1"), _readable(name, value).encode("latin-1"))
-            for name, value in _end_to_end(request.headers).items()
-            if name not in _OURS
-        ]
+        headers = _readable(_end_to_end(Headers.of(request.headers)).without(_OURS)).raw()
         try:
             outgoing = http.Request(request.method, target, headers=headers, content=request.content)
             answer = self._client.send(outgoing, stream=True)
         except (http.HTTPError, http.InvalidURL) as error:
             host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", target)
             return refusal(request, 502, f"cannot reach {host}: {type(error).__name__}")
-        told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
-        return HttpResponse(answer.status_code, _end_to_end(told), _pieces(answer), close=answer.close)
+        told = _end_to_end(Headers.read(answer.headers.raw))
+        return HttpResponse(answer.status_code, told, _pieces(answer), close=answer.close)
 
     def _endpoint_of(self, request: HttpRequest) -> Endpoint:
         if request.door is not None:
@@ -83,8 +80,13 @@ class Forward:
         self._client.close()
 
 
-def _readable(name: str, value: str) -> str:
-    return narrowed(value) if name == "accept-encoding" else value
+def _readable(headers: Headers) -> Headers:
+    """Headers that accept no encoding that cannot be read here."""
+    accepted = headers.get("accept-encoding")
+    if accepted is None:
+        return headers
+    kept = headers.without(["accept-encoding"]).pairs
+    return Headers([*kept, ("accept-encoding", narrowed(accepted))])
 
 
 def _pieces(answer: Any) -> Iterator[bytes]:
@@ -96,9 +98,9 @@ def _pieces(answer: Any) -> Iterator[bytes]:
         answer.close()
 
 
-def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
+def _end_to_end(headers: Headers) -> Headers:
     named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
-    return {name: value for name, value in headers.items() if name not in _ONE_HOP | named}
+    return headers.without(_ONE_HOP | named)
 
 
 def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
@@ -120,7 +122,7 @@ def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
     body = without(request.body, ("stream", "stream_options"))
     body |= {"stream": False} if api == "ollama" else {}
     path = path_without_stream(api, request.path)
-    headers = without(dict(request.headers), ["content-encoding"])
+    headers = Headers.of(request.headers).without(["content-encoding"])
     whole = replace(request, path=path, headers=headers, content=encode_line(body).encode())
 
     def model(_request: Request) -> Reply:

@@ -56,6 +56,8 @@ _LAST = re.compile(
 #: Paths that are counted, and the length of one.
 _MOST_PATHS, _LONGEST_PATH = 100, 200
 _OTHER_PATHS = "other paths"
+#: Characters of what is said of a request that cannot be read.
+_LONGEST_SAID = 500
 #: Seconds after which a browser that waits is told that nothing is new.
 _QUIET = 15.0
 #: Steps on a page. It is for watching; `Trace.to_html` makes a page of one conversation.
@@ -68,15 +70,20 @@ def _tapped(answer: HttpResponse, heard: Callable[[Heard], None]) -> HttpRespons
     kept: list[bytes] = []
     waiting = [heard]
     decoder = Decoder(answer.headers.get("content-encoding", ""), MAX_BYTES)
+    length = answer.headers.get("content-length")
 
     def tell(*, whole: bool) -> None:
         if waiting:
             waiting.pop()(Heard(b"".join(kept), whole, decoder.problem))
 
     def pieces() -> Iterator[bytes]:
+        size = 0
         for piece in answer.content:
             plain = decoder.feed(piece)
             kept.append(plain)
+            size += len(piece)
+            if str(size) == length:
+                tell(whole=decoder.is_whole)
             if plain.endswith(b"\n\n") and _LAST.search(b"\n" + plain):
                 tell(whole=True)
             yield piece
@@ -176,7 +183,8 @@ class Seen(AbstractContextManager["Seen"]):
         ended: Callable[[], None] = lambda: None,
     ) -> None:
         self.folder = folder
-        #: Requests that could not be read as a conversation, and why. They were passed on all the same.
+        #: Requests that could not be read as a conversation, and why. They were passed on all the same,
+        #: unless they broke off or were no HTTP.
         self.unread: list[str] = []
         #: Requests that passed and ask for no reply, counted by method and path; of many paths, the first.
         self.passed: Counter[str] = Counter()
@@ -197,9 +205,12 @@ class Seen(AbstractContextManager["Seen"]):
         # What passes through must not wait for what is written about it.
         self._switches = sys.getswitchinterval()
         sys.setswitchinterval(min(self._switches, 0.0005))
-        self._server = LoopbackServer(self._answer, self._port)
+        self._server = LoopbackServer(self._answer, self._port, self._odd)
         if self._forwards:
-            self._doors = {each: LoopbackServer(partial(self._answer, door=each)) for each in self._endpoints}
+            self._doors = {
+                each: LoopbackServer(partial(self._answer, door=each), odd=self._odd)
+                for each in self._endpoints
+            }
         self._recorder = threading.Thread(target=self._record, daemon=True)
         self._recorder.start()
         for name, text in self.environment.items():
@@ -314,6 +325,9 @@ class Seen(AbstractContextManager["Seen"]):
             self._told.put(lambda: self._answered(found, response, said_in(api, response, heard), ended))
 
         return _tapped(response, hear)
+
+    def _odd(self, said: str) -> None:
+        self._told.put(lambda: self.unread.append(scrub(said)[:_LONGEST_SAID]))
 
     # What is made of it, in a thread of its own
 
