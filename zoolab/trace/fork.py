@@ -121,7 +121,7 @@ def _check_functions(trace: TraceLog) -> None:
 def _permissions(
     policy: Policy | Permissions | None, trace: TraceLog, until: int, registry: ToolRegistry
 ) -> Permissions:
-    """What was allowed for the session before step `until` is allowed in the fork."""
+    """Allow in the fork what was allowed for the session before step `until`."""
     if isinstance(policy, Permissions):
         return policy
     permissions = Permissions(policy)
@@ -163,7 +163,7 @@ def _drive(child: T, steps: Walk, answers: _Records, tape: TraceTape, ask: Ask |
 
 
 def _with_news(steps: Any, request: Step) -> Generator[Step, Any, Any]:
-    """The walk, whose first request shows as new the messages that were new in the trace."""
+    """Return the walk; its first request shows as new the messages that were new in the trace."""
     answer: Any = None
     while True:
         try:

@@ -2,7 +2,9 @@
 
 addresses.py      where the endpoints are, and where the program finds them
 recognising.py    which API a request speaks
+encodings.py      compressed content, read while it passes on
 exchange.py       one request of the program and the answer to it, and what they say
+headers.py        headers as they came, also repeated ones
 server.py         a server on loopback, which passes both on
 forwarding.py     the real endpoint answers, and its replies can be broken on the way
 answering.py      a model of zoolab answers in its place

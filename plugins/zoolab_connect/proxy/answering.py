@@ -106,7 +106,7 @@ class AnsweredBy:
     def _read(self, api: str, came: HttpRequest) -> Request:
         """The request in Chat's form, with the messages that an earlier answer stands for."""
         body = came.body
-        if not body:
+        if not (came.text and body):
             raise InvalidInput("the body is not a JSON object", expected="a request with messages")
         expect_one_reply(body)
         request = with_model(only_asked(APIS[api].from_body(body)), came.model)

@@ -11,12 +11,13 @@ from typing import Any
 from zoolab.apis import APIS
 from zoolab.apis.events import events_in, without_error
 from zoolab.apis.reading import as_dict
-from zoolab.errors import Fault, ModelError
+from zoolab.errors import Fault, InvalidInput, ModelError
 from zoolab.jsontext import json_or, parse_json
 from zoolab.models.openai import NOT_JSON
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub, scrub_json
 from zoolab_connect.proxy.addresses import Endpoint
+from zoolab_connect.proxy.encodings import decoded
 from zoolab_connect.proxy.recognising import api_asked, model_named, wants_stream
 
 #: The `finish_reason` of a reply whose connection broke before its end.
@@ -35,7 +36,7 @@ SAID_BROKEN_OFF = "the answer broke off"
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request as the program sent it. The names of headers are in small letters."""
+    """A request as the program sent it. The names of headers are in small letters; `Headers` keep repeats."""
 
     method: str
     #: With the query, if there is one.
@@ -48,15 +49,27 @@ class HttpRequest:
     @cached_property
     def api(self) -> str | None:
         """The API of a request for a reply; None for any other request."""
-        found = api_asked(self.path, self.headers, self.body) if self.method == "POST" else None
+        if self.method != "POST":
+            return None
+        # A large body is read only if the path does not tell.
+        found = api_asked(self.path, self.headers, {}) or api_asked(self.path, self.headers, self.body)
         return found.name if found else None
+
+    @cached_property
+    def text(self) -> str:
+        """The content without its encodings; raises `InvalidInput` if it cannot be read."""
+        plain = decoded(self.content, self.headers.get("content-encoding", ""), MAX_BYTES)
+        return plain.decode("utf-8", "replace")
 
     @cached_property
     def body(self) -> dict[str, Any]:
         """The content as an object; empty if it is none."""
         if self.method != "POST":
             return {}
-        return as_dict(json_or({}, self.content.decode("utf-8", "replace"), MAX_BYTES))
+        try:
+            return as_dict(json_or({}, self.text, MAX_BYTES))
+        except InvalidInput:
+            return {}
 
     @property
     def wants_stream(self) -> bool:
@@ -73,7 +86,8 @@ class HttpRequest:
 class HttpResponse:
     """An answer; `content` comes in the pieces in which it is to be passed on, and may raise half-way.
 
-    The names of headers are in small letters.
+    The names of headers are in small letters; `Headers` keep those that are repeated. A `content-length`
+    stands for the content, so that one which is too short is seen to be broken off.
     """
 
     status: int
@@ -95,7 +109,7 @@ def read_request(api: str, asked: HttpRequest) -> tuple[Request, dict[str, Any]]
     Raises `InvalidInput` if it is none, or holds what zoolab has no form for, such as an image; and
     `NotStrictJSON`.
     """
-    body = scrub_json(parse_json(asked.content.decode("utf-8", "replace"), MAX_BYTES))
+    body = scrub_json(parse_json(asked.text, MAX_BYTES))
     request = only_asked(APIS[api].from_body(body))
     return with_model(request, model_named(api, asked.path, as_dict(body))), body
 
@@ -125,10 +139,24 @@ def read_reply(api: str, content: bytes, streamed: bool = False) -> Reply:
         raise ModelError(f"the answer is not JSON: {error}", expected="a reply") from None
 
 
-def said_in(api: str, response: HttpResponse, content: bytes, whole: bool) -> Reply | str:
-    """The reply in an answer, without secrets, or why there is none; `whole` is whether all of it came."""
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of an answer, without its encodings."""
+
+    content: bytes
+    #: Whether all of it came.
+    whole: bool
+    #: Why it cannot be read.
+    problem: str = ""
+
+
+def said_in(api: str, response: HttpResponse, heard: Heard) -> Reply | str:
+    """The reply in an answer, without secrets, or why there is none."""
+    content, whole = heard.content, heard.whole
+    if heard.problem and response.status < 400:
+        return f"the answer {heard.problem}"
     if response.status >= 400:
-        text = content.decode("utf-8", "replace")
+        text = content.decode("utf-8", "replace") or f"its content {heard.problem}"
         error = as_dict(json_or({}, text)).get("error")
         why = as_dict(error).get("message") or error
         told = scrub_json(why if isinstance(why, str) else text)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from zoolab.apis import APIS
-from zoolab.errors import ModelError
+from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import encode_line
 from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request, without
 from zoolab_connect.proxy.addresses import Endpoint
 from zoolab_connect.proxy.answering import PassedOn, refusal
-from zoolab_connect.proxy.exchange import HttpRequest, HttpResponse, Upstream, read_reply
+from zoolab_connect.proxy.encodings import decoded, narrowed
+from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream, read_reply
+from zoolab_connect.proxy.headers import Headers
 from zoolab_connect.proxy.recognising import api_of_request, path_without_stream
 
 #: Seconds that a connection may take. An answer may take as long as it likes.
@@ -25,7 +27,7 @@ _ONE_HOP = {
     *("te", "trailer", "transfer-encoding", "upgrade"),
 }
 #: Headers of a request that belong to the connection to this machine, or are written anew.
-_OURS = {"host", "content-length", "expect", "accept-encoding"}
+_OURS = {"host", "content-length", "expect"}
 
 
 class Forward:
@@ -35,7 +37,8 @@ class Forward:
         endpoints: Where the APIs are. A request goes to the endpoint whose address the program used; if that
             is not known, to the first one of the API that it speaks, and else to the first one of all.
 
-    The path stays as it came. Nothing is kept, asked again or followed elsewhere; a redirect is an answer.
+    The path and the content stay as they came, both ways; a program is given no encoding that cannot be read
+    here. Nothing is kept, asked again or followed elsewhere; a redirect is an answer.
     The content of an answer comes unbuffered, and raises `ConnectionError` if the endpoint breaks it off. An
     endpoint that cannot be reached is an error 502.
     """
@@ -56,20 +59,15 @@ class Forward:
         if not request.path.startswith("/"):
             return refusal(request, 400, "the path of the request does not begin with /")
         target = self._endpoint_of(request).target(request.path)
-        headers = [
-            (name.encode("latin-1"), value.encode("latin-1"))
-            for name, value in _end_to_end(request.headers).items()
-            if name not in _OURS
-        ]
-        headers.append((b"accept-encoding", b"identity"))
+        headers = _readable(_end_to_end(Headers.of(request.headers)).without(_OURS)).raw()
         try:
             outgoing = http.Request(request.method, target, headers=headers, content=request.content)
             answer = self._client.send(outgoing, stream=True)
         except (http.HTTPError, http.InvalidURL) as error:
             host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", target)
             return refusal(request, 502, f"cannot reach {host}: {type(error).__name__}")
-        told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
-        return HttpResponse(answer.status_code, _end_to_end(told), _pieces(answer), close=answer.close)
+        told = _end_to_end(Headers.read(answer.headers.raw))
+        return HttpResponse(answer.status_code, told, _pieces(answer), close=answer.close)
 
     def _endpoint_of(self, request: HttpRequest) -> Endpoint:
         if request.door is not None:
@@ -82,6 +80,15 @@ class Forward:
         self._client.close()
 
 
+def _readable(headers: Headers) -> Headers:
+    """Headers that accept no encoding that cannot be read here."""
+    accepted = headers.get("accept-encoding")
+    if accepted is None:
+        return headers
+    kept = headers.without(["accept-encoding"]).pairs
+    return Headers([*kept, ("accept-encoding", narrowed(accepted))])
+
+
 def _pieces(answer: Any) -> Iterator[bytes]:
     try:
         yield from answer.iter_raw()
@@ -91,9 +98,9 @@ def _pieces(answer: Any) -> Iterator[bytes]:
         answer.close()
 
 
-def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
+def _end_to_end(headers: Headers) -> Headers:
     named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
-    return {name: value for name, value in headers.items() if name not in _ONE_HOP | named}
+    return headers.without(_ONE_HOP | named)
 
 
 def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
@@ -115,7 +122,8 @@ def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
     body = without(request.body, ("stream", "stream_options"))
     body |= {"stream": False} if APIS[api].streams_unasked else {}
     path = path_without_stream(api, request.path)
-    whole = replace(request, path=path, content=encode_line(body).encode())
+    headers = Headers.of(request.headers).without(["content-encoding"])
+    whole = replace(request, path=path, headers=headers, content=encode_line(body).encode())
 
     def model(_request: Request) -> Reply:
         response = forward(whole)
@@ -124,8 +132,9 @@ def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
         except ConnectionResetError as error:
             raise PassedOn(str(error), refusal(request, 502, str(error))) from None
         try:
-            return read_reply(api, content)
-        except ModelError as error:
+            said = response.headers.get("content-encoding", "")
+            return read_reply(api, decoded(content, said, MAX_BYTES))
+        except (ModelError, InvalidInput) as error:
             passed = replace(response, content=[content])
             raise PassedOn(f"the endpoint answered {response.status} without a reply", passed) from error
 

@@ -31,8 +31,10 @@ from zoolab.trace.taped import TAPE, TAPE_MODE
 from zoolab_connect.proxy.addresses import Endpoint, endpoints_of
 from zoolab_connect.proxy.changes import Report, what_changed
 from zoolab_connect.proxy.conversations import Conversation, Conversations
+from zoolab_connect.proxy.encodings import Decoder
 from zoolab_connect.proxy.exchange import (
     MAX_BYTES,
+    Heard,
     HttpRequest,
     HttpResponse,
     Upstream,
@@ -58,32 +60,38 @@ _LAST = re.compile(
 #: Paths that are counted, and the length of one.
 _MOST_PATHS, _LONGEST_PATH = 100, 200
 _OTHER_PATHS = "other paths"
+#: Characters of what is said of a request that cannot be read.
+_LONGEST_SAID = 500
 #: Seconds after which a browser that waits is told that nothing is new.
 _QUIET = 15.0
 #: Steps on a page. It is for watching; `Trace.to_html` makes a page of one conversation.
 _MOST_STEPS = 2_000
 
 
-def _tapped(answer: HttpResponse, heard: Callable[[bytes, bool], None]) -> HttpResponse:
-    """An answer. Once its content is whole, and before the program knows that, `heard` is told, or else
-    when it is closed: with the content, and whether it is whole."""
+def _tapped(answer: HttpResponse, heard: Callable[[Heard], None]) -> HttpResponse:
+    """An answer. Once its content is whole, and before the program knows that, `heard` is told what came, or
+    else when it is closed."""
     kept: list[bytes] = []
     waiting = [heard]
+    decoder = Decoder(answer.headers.get("content-encoding", ""), MAX_BYTES)
+    length = answer.headers.get("content-length")
 
     def tell(*, whole: bool) -> None:
         if waiting:
-            waiting.pop()(b"".join(kept), whole)
+            waiting.pop()(Heard(b"".join(kept), whole, decoder.problem))
 
     def pieces() -> Iterator[bytes]:
         size = 0
         for piece in answer.content:
+            plain = decoder.feed(piece)
+            kept.append(plain)
             size += len(piece)
-            if size <= MAX_BYTES:
-                kept.append(piece)
-            if piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
+            if str(size) == length:
+                tell(whole=decoder.is_whole)
+            if plain.endswith(b"\n\n") and _LAST.search(b"\n" + plain):
                 tell(whole=True)
             yield piece
-        tell(whole=True)
+        tell(whole=decoder.is_whole)
 
     def close() -> None:
         answer.close()
@@ -182,7 +190,8 @@ class Seen(AbstractContextManager["Seen"]):
         self.folder = folder
         #: The tape that the program's own tools play; None if there is none, so that they run.
         self.tape = tape
-        #: Requests that could not be read as a conversation, and why. They were passed on all the same.
+        #: Requests that could not be read as a conversation, and why. They were passed on all the same,
+        #: unless they broke off or were no HTTP.
         self.unread: list[str] = []
         #: Requests that passed and ask for no reply, counted by method and path; of many paths, the first.
         self.passed: Counter[str] = Counter()
@@ -203,9 +212,12 @@ class Seen(AbstractContextManager["Seen"]):
         # What passes through must not wait for what is written about it.
         self._switches = sys.getswitchinterval()
         sys.setswitchinterval(min(self._switches, 0.0005))
-        self._server = LoopbackServer(self._answer, self._port)
+        self._server = LoopbackServer(self._answer, self._port, self._odd)
         if self._forwards:
-            self._doors = {each: LoopbackServer(partial(self._answer, door=each)) for each in self._endpoints}
+            self._doors = {
+                each: LoopbackServer(partial(self._answer, door=each), odd=self._odd)
+                for each in self._endpoints
+            }
         self._recorder = threading.Thread(target=self._record, daemon=True)
         self._recorder.start()
         for name, text in self.environment.items():
@@ -324,13 +336,14 @@ class Seen(AbstractContextManager["Seen"]):
         self._told.put(lambda: found.append(self._conversations.ask(*read_request(api, request), came)))
         response = self._upstream(request)
 
-        def heard(content: bytes, whole: bool) -> None:
+        def hear(heard: Heard) -> None:
             ended = perf_counter()
-            self._told.put(
-                lambda: self._answered(found, response, said_in(api, response, content, whole), ended)
-            )
+            self._told.put(lambda: self._answered(found, response, said_in(api, response, heard), ended))
 
-        return _tapped(response, heard)
+        return _tapped(response, hear)
+
+    def _odd(self, said: str) -> None:
+        self._told.put(lambda: self.unread.append(scrub(said)[:_LONGEST_SAID]))
 
     # What is made of it, in a thread of its own
 

@@ -2,40 +2,60 @@
 
 It is no door to the outside: it binds to 127.0.0.1, refuses a request that names another host, or that comes
 from a page of another site, and bounds what it takes in. The answer goes out in the pieces in which it comes.
+HTTP is read and written by h11.
 """
 
 from __future__ import annotations
 
+import socket
+import struct
 import sys
 import threading
-from collections.abc import Iterable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from socketserver import BaseRequestHandler, TCPServer, ThreadingMixIn
 from typing import Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import encode
 from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream
+from zoolab_connect.proxy.headers import Headers
+
+needs("h11")
+import h11  # noqa: E402 (a library of an extra)
 
 #: Seconds without a word on a connection.
 _IDLE = 600.0
-#: Headers that are written anew; those of one connection only do not come here.
-_OURS = ("content-length", "date", "server")
+#: Bytes of a request before its content, and of what is read at once.
+_MAX_HEAD, _READ = 1 << 17, 1 << 16
+#: Statuses of answers without content.
+_EMPTY = (204, 304)
 
 
-class LoopbackServer(ThreadingHTTPServer):
-    """Answers requests on a port of 127.0.0.1 (0: a free one), each in a thread of its own, until closed."""
+class LoopbackServer(ThreadingMixIn, TCPServer):
+    """Answers requests on a port of 127.0.0.1 (0: a free one), each connection in a thread, until closed.
+
+    Args:
+        answer: Who answers.
+        port: The port.
+        odd: Is told of each request that is no HTTP, or that broke off. It is not passed on.
+    """
 
     daemon_threads = True
     block_on_close = False
+    allow_reuse_address = True
     request_queue_size = 256
 
-    def __init__(self, answer: Upstream, port: int = 0) -> None:
+    def __init__(self, answer: Upstream, port: int = 0, odd: Callable[[str], None] = lambda _: None) -> None:
         try:
-            super().__init__(("127.0.0.1", port), _Handler)
+            super().__init__(("127.0.0.1", port), _Connection)
         except (OSError, OverflowError) as error:
             what = f"cannot listen on port {port}: {getattr(error, 'strerror', None) or error}"
             raise InvalidInput(what, advice="take another port, or 0 for a free one") from None
-        self.answer, self.url = answer, f"http://127.0.0.1:{self.server_port}"
+        self.answer, self.odd = answer, odd
+        self.server_port = int(self.server_address[1])
+        self.url = f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
 
@@ -51,94 +71,104 @@ class LoopbackServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Refused(Exception):
+    """A request that is not answered, with the status that says so."""
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(said)
+        self.status = status
+
+
+class _Connection(BaseRequestHandler):
+    """The requests of one connection, one after the other."""
+
     server: LoopbackServer
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    timeout = _IDLE
+    request: socket.socket
 
-    def _respond(self) -> None:
-        content = None if self._refused() else self._content()
-        if content is not None:
-            headers = {name.lower(): text for name, text in self.headers.items()}
-            self._send(self.server.answer(HttpRequest(self.command, self.path, headers, content)))
+    def handle(self) -> None:
+        self.request.settimeout(_IDLE)
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._wire = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
+        while self._exchange():
+            self._wire.start_next_cycle()
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _respond
+    def _exchange(self) -> bool:
+        """Take a request and send its answer; returns whether another one may follow."""
+        head = None
+        try:
+            head = self._next()
+            if not isinstance(head, h11.Request):
+                return False
+            asked = self._read(head)
+        except (_Refused, h11.RemoteProtocolError) as problem:
+            if isinstance(problem, h11.RemoteProtocolError):
+                name = f"{head.method.decode()} {head.target.decode()}: " if head else ""
+                self.server.odd(f"{name}the request broke off, or is no HTTP: {problem}")
+            self._refuse(problem)
+            return False
+        self._send(asked.method, self.server.answer(asked))
+        return self._wire.our_state is h11.DONE and self._wire.their_state is h11.DONE
 
-    def _refused(self) -> bool:
+    def _next(self) -> Any:
+        while (event := self._wire.next_event()) is h11.NEED_DATA:
+            if self._wire.they_are_waiting_for_100_continue:
+                self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
+            self._wire.receive_data(self.request.recv(_READ))
+        return event
+
+    def _read(self, head: h11.Request) -> HttpRequest:
+        headers = Headers.read(head.headers)
+        self._expect_own(headers)
+        parts, size = list[bytes](), int(headers.get("content-length", "0"))
+        if size <= MAX_BYTES:
+            size = 0
+            while isinstance(event := self._next(), h11.Data) and size <= MAX_BYTES:
+                parts.append(bytes(event.data))
+                size += len(parts[-1])
+        if size > MAX_BYTES:
+            raise _Refused(413, f"a request has at most {MAX_BYTES:,} bytes")
+        return HttpRequest(head.method.decode(), head.target.decode(), headers, b"".join(parts))
+
+    def _expect_own(self, headers: Headers) -> None:
         """A page of another site must not ask through here, by whatever name it found this server."""
         own = [f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")]
         origins = [None, *(f"http://{each}" for each in own)]
-        refused = self.headers.get("host") not in own or self.headers.get("origin") not in origins
-        if refused:
-            self._fail(403, "this server answers programs on this machine alone")
-        return refused
+        if headers.get("host") not in own or headers.get("origin") not in origins:
+            raise _Refused(403, "this server answers programs on this machine alone")
 
-    def _content(self) -> bytes | None:
-        length = self.headers.get("content-length", "0")
-        if "transfer-encoding" in self.headers:
-            content = self._chunks()
-        elif length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= MAX_BYTES:
-            content = self.rfile.read(int(length))
-        else:
-            content = None
-        if content is None:
-            self._fail(413, f"a request has at most {MAX_BYTES:,} bytes")
-        return content
+    def _refuse(self, problem: _Refused | h11.RemoteProtocolError) -> None:
+        status = problem.status if isinstance(problem, _Refused) else problem.error_status_hint
+        error = {"error": {"message": str(problem), "type": "zoolab_proxy"}}
+        headers = {"content-type": "application/json", "connection": "close"}
+        with suppress(h11.LocalProtocolError):  # the program may have closed its side
+            self._send("", HttpResponse(status, headers, [encode(error).encode()]))
 
-    def _chunks(self) -> bytes | None:
-        parts: list[bytes] = []
-        room = MAX_BYTES
-        while True:
-            size = self.rfile.readline(1_000).partition(b";")[0].strip()
-            if not size or len(size) > 8 or size.strip(b"0123456789abcdefABCDEF"):
-                return None
-            if not (count := int(size, 16)):
-                while self.rfile.readline(10_000).strip():
-                    pass
-                return b"".join(parts)
-            room -= count
-            if room < 0:
-                return None
-            parts.append(self.rfile.read(count))
-            self.rfile.readline(10)
+    def _reset(self) -> None:
+        """End the connection as one that broke: its plain end is the end of an answer that has no length."""
+        with suppress(OSError):
+            self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.request.close()
 
-    def _fail(self, status: int, said: str) -> None:
-        self.close_connection = True
-        error = {"error": {"message": said, "type": "zoolab_proxy"}}
-        self._send(HttpResponse(status, {"content-type": "application/json"}, [encode(error).encode()]))
+    def _write(self, event: h11.Event) -> None:
+        if data := self._wire.send(event):
+            self.request.sendall(data)
 
-    def _send(self, response: HttpResponse) -> None:
-        self.send_response(response.status)
-        for name, text in response.headers.items():
-            if name not in _OURS:
-                self.send_header(name, text)
+    def _send(self, method: str, response: HttpResponse) -> None:
+        headers, content = Headers.of(response.headers), response.content
+        if isinstance(content, list):
+            size = str(sum(map(len, content)))
+            headers = Headers([*headers.without(["content-length"]).pairs, ("content-length", size)])
+        status = response.status
+        reason = HTTPStatus(status).phrase.encode() if status in [*HTTPStatus] else b""
         try:
-            if isinstance(response.content, list):
-                self.send_header("content-length", str(sum(map(len, response.content))))
-                self.end_headers()
-                self.wfile.write(b"" if self.command == "HEAD" else b"".join(response.content))
-            elif self.command == "HEAD" or response.status in (204, 304):  # they have no content
-                self.end_headers()
-            else:
-                self._send_pieces(response.content)
+            self._write(h11.Response(status_code=status, headers=headers.raw(), reason=reason))
+            for piece in [] if method == "HEAD" or status in _EMPTY else content:
+                if piece:
+                    self._write(h11.Data(data=piece))
+            self._write(h11.EndOfMessage())
+        except BaseException:
+            if self._wire.their_http_version == b"1.0" and "content-length" not in headers:
+                self._reset()
+            raise
         finally:
             response.close()
-
-    def _send_pieces(self, pieces: Iterable[bytes]) -> None:
-        # HTTP/1.0 knows no chunks: there, the end of the connection is the end of the answer.
-        chunked, closes = self.request_version != "HTTP/1.0", self.close_connection
-        if chunked:
-            self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-        # Without the last chunk, the program sees that the answer is not whole.
-        self.close_connection = True
-        for piece in pieces:
-            if piece:
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-        if chunked:
-            self.wfile.write(b"0\r\n\r\n")
-            self.close_connection = closes
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing is printed: what passes through is in the traces."""
