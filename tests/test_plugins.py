@@ -226,7 +226,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 118_600
+NODES = 118_800
 NAMES = 62
 ROOMS: dict[str, int] = {
     "__init__": 41,
@@ -240,11 +240,11 @@ ROOMS: dict[str, int] = {
     "lint": 1_217,
     "loop": 6_904,
     "mini": 1_750,
-    "models": 6_943,
+    "models": 7_056,
     "plots": 6_432,
     "plugins": 804,
     "policy": 3_340,
-    "records": 4_181,
+    "records": 4_231,
     "repair": 5_549,
     "retrieval": 1_182,
     "running": 3_531,
