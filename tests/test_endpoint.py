@@ -439,6 +439,13 @@ def test_a_call_that_ran_twice_or_with_other_arguments_is_not_the_same() -> None
     assert judge(play).why == "get_weather(city=Rome, days=1) did not run"
 
 
+def test_what_the_offered_tools_say_of_their_results_is_no_result() -> None:
+    play = Play(CASES["chat-cut-blank"])
+    play.answer({"messages": [], "tools": [all_tools()[name] for name in play.case.tools]}, streamed=False)
+    assert "ran cleanup" in json.dumps(play.requests)
+    assert judge(play, ended_well=False).ok
+
+
 def test_a_rejected_setting_is_right_once_the_program_asks_without_it() -> None:
     play = Play(CASES["chat-rejected-by-groq"])
     assert play.answer({"reasoning_effort": "low"}, streamed=False).status == 400

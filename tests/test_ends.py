@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab import Limits, Scripted, Trace, run, tool, walk
+from zoolab.apis import APIS
 from zoolab.apis.conversation import check_conversation
 from zoolab.errors import ERROR_CODES
 from zoolab.records import Reply
@@ -37,9 +38,17 @@ def reply(content=None, finish="stop", calls=(), **others):
     return Reply({"role": "assistant", "content": content, **given, **others}, finish)
 
 
-CUT = ["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", "incomplete", "model_length"]
+CUT = [
+    "repetition",
+    "length",
+    "max_tokens",
+    "MAX_TOKENS",
+    "model_context_window_exceeded",
+    "incomplete",
+    "model_length",
+]
 FILTERED = ["content_filter", "refusal", "SAFETY", "RECITATION"]
-FAILED = ["error", "MALFORMED_FUNCTION_CALL", "network_error"]
+FAILED = ["insufficient_system_resource", "error", "MALFORMED_FUNCTION_CALL", "network_error"]
 ENDS = [*((word, "cut") for word in CUT), *((word, "filtered") for word in FILTERED)]
 ENDS += [(word, "failed") for word in FAILED]
 
@@ -51,6 +60,13 @@ def test_an_end_that_the_endpoint_names_counts_whatever_the_message_holds(word, 
         assert (said.end, said.is_whole) == (end, False)
         assert MEANINGS[end] in said.shortfall
         assert word in said.shortfall
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_the_words_of_an_api_mean_the_same_where_a_gateway_passes_them_on(name):
+    said = {"role": "assistant", "content": "Hi"}
+    for word, end in APIS[name].ends.items():
+        assert end_of(said, word) == end_of(said, end), word
 
 
 @pytest.mark.parametrize("word", ["stop", "tool_calls", None, "eos", "end_turn"])

@@ -22,12 +22,18 @@ MEANINGS: Mapping[str, str] = {
 _WORDS: Mapping[str, End] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length", "incomplete"), "cut"),
     **dict.fromkeys(("model_context_window_exceeded", "context_length_exceeded", "pause_turn"), "cut"),
+    **dict.fromkeys(("repetition", "max_length", "error_limit", "in_progress", "queued"), "cut"),
     **dict.fromkeys(("content_filter", "content_filtered", "refusal", "safety", "recitation"), "filtered"),
     **dict.fromkeys(("blocklist", "prohibited_content", "spii", "image_safety", "language"), "filtered"),
-    **dict.fromkeys(("sensitive", "guardrail_intervened"), "filtered"),
+    **dict.fromkeys(("sensitive", "guardrail_intervened", "error_toxic"), "filtered"),
+    **dict.fromkeys(("image_prohibited_content", "image_recitation", "model_armor"), "filtered"),
     **dict.fromkeys(("error", "failed", "cancelled", "abort", "aborted", "network_error"), "failed"),
     **dict.fromkeys(("malformed_function_call", "malformed_response", "malformed_tool_use"), "failed"),
     **dict.fromkeys(("malformed_model_output", "unexpected_tool_call", "other"), "failed"),
+    **dict.fromkeys(("insufficient_system_resource", "timeout", "user_cancel"), "failed"),
+    **dict.fromkeys(("too_many_tool_calls", "missing_thought_signature"), "failed"),
+    **dict.fromkeys(("image_other", "no_image", "load", "unload"), "failed"),
+    **dict.fromkeys(("finish_reason_unspecified", "block_reason_unspecified"), "failed"),
 }
 #: Parts of a message's content that are no answer.
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "text")

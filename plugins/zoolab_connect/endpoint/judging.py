@@ -101,12 +101,15 @@ def _ending(play: Play, ended_well: bool | None) -> tuple[str, str]:
 def calls_that_ran(requests: list[Body]) -> Counter[str]:
     """The calls that ran, as the results in the requests tell; a call that ran twice counts twice.
 
+    The tools that a request offers may say what they return; that is no result.
+
     >>> calls_that_ran([{"messages": [{"role": "tool", "content": "ran get_time()"}]}])
     Counter({'get_time()': 1})
     """
     most = Counter[str]()
     for body in requests:
-        found = Counter(f"{name}({rest})" for text in texts_in(body) for name, rest in _RAN.findall(text))
+        said = {key: value for key, value in body.items() if key != "tools"}
+        found = Counter(f"{name}({rest})" for text in texts_in(said) for name, rest in _RAN.findall(text))
         most |= found
     return most
 
