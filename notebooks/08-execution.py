@@ -249,7 +249,7 @@ for step in bad.steps:
 # %%
 hung = next(step.record for step in bad.steps if step.kind == "execute" and step.call.name == "hangs")
 print("the model was told:", hung.error.message)
-print("still running when it was given up:", hung.still_running)
+print("still running when its time was over:", hung.still_running)
 guess = predict("After one more second: what is in the list `written`?", ["nothing", "an order"])
 guess
 

@@ -54,6 +54,9 @@ def test_a_link_to_a_file_outside_the_site_becomes_text(tmp_path: Path) -> None:
     (tmp_path / "labs" / "l3").mkdir(parents=True)
     (tmp_path / "labs" / "l3" / "README.md").touch()
     page = tmp_path / "index.md"
+    (tmp_path / "how-to").mkdir()
+    (tmp_path / "how-to" / "a.md").touch()
     text = "[l3](labs/l3), [code](zoolab/loop.py), [web](https://example.org), [here](#start)"
     wanted = "[l3](labs/l3/README.md), code, [web](https://example.org), [here](#start)"
+    text, wanted = f"{text} [own](tools/site/pages/how-to/a.md#b)", f"{wanted} [own](how-to/a.md#b)"
     assert with_links_of_the_site(text, page, tmp_path) == wanted

@@ -94,9 +94,11 @@ def with_links_of_the_site(text: str, page: Path, root: Path) -> str:
 
     def link(found: re.Match[str]) -> str:
         picture, label, target, anchor = found.groups()
+        target = target.replace("tools/site/pages/", "")  # the site's own pages lie at its root
         there = (page.parent / target).resolve()
         if there.is_dir() and (there / "README.md").is_file():
             return f"{picture}[{label}]({target.rstrip('/')}/README.md{anchor or ''})"
-        return found[0] if there.is_file() and there.is_relative_to(root.resolve()) else label
+        kept = f"{picture}[{label}]({target}{anchor or ''})"
+        return kept if there.is_file() and there.is_relative_to(root.resolve()) else label
 
     return _LINK.sub(link, text)

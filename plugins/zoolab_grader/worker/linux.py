@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,7 @@ def memory_group(limit: int) -> tuple[str, int]:
     raise OSError("no group for memory can be made")
 
 
-_ALLOW, _KILL, _ERRNO, _NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
+_PASS, _KILL, _ERRNO, _NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 _SET_FILTER, _NEW_LISTENER = 1, 8
 _EPERM, _EACCES, _ENOSYS = 1, 13, 38
 # load a word; jump if equal, if at least, if any bit is set; return
@@ -149,10 +149,11 @@ _SOCKETS = (1, 2, 10)
 
 _ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-# Read before the files are shut off; without both lists no worker starts.
-_DENIED, _DENIED_TOO = Path(__file__).with_name("syscalls.txt").read_text("utf-8").split("\nalone:\n")
 _CALL = re.compile(r"\w+ (\d+|-) (\d+|-)")
-_CLONE, _CLONE3 = (56, 220), (435, 435)
+# Read before the files are shut off; without the lists no worker starts.
+_TEXT = Path(__file__).with_name("syscalls.txt").read_text("utf-8")
+_ALLOWED, _DENIED, _DENIED_TOO, _ = re.split(r"\n(?:allowed|denied|alone|absent):\n", _TEXT)[1:]
+_CLONE = (56, 220)
 _SOCKET, _KILL_CALL, _TGKILL = (41, 198), (62, 129), (234, 131)
 _FCNTL, _PRLIMIT, _IOCTL, _SCHEDULER = (72, 25), (302, 261), (16, 29), (144, 119)
 _FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902
@@ -163,7 +164,10 @@ Line = tuple[int, int, int, int]
 
 
 class Refusals:
-    """A seccomp filter: the calls that a submission has no need of fail, as they would for want of rights.
+    """A seccomp filter: a call passes if it is in the list of those that are allowed, and no other one does.
+
+    What is known and denied fails as it would for want of rights, and all else as a call that the kernel does
+    not have, so that libraries take another way.
 
     `alone` is for a process that shares its namespaces with others: it may start threads but no process, open
     no socket, and signal nobody but itself. It changes no file, and an `Opener` has to open each one for it.
@@ -172,22 +176,19 @@ class Refusals:
     def __init__(self, alone: bool = False) -> None:
         self.alone = alone
 
-    def program(self) -> bytes:
+    def program(self, machine: str | None = None) -> bytes:
         """The filter as the kernel reads it; LookupError on an architecture that it was not written for."""
-        arch, column = _ARCHES[platform.machine()]
-        calls = _CALL.findall(_DENIED + _DENIED_TOO if self.alone else _DENIED)
+        arch, column = _ARCHES[machine or platform.machine()]
         lines = [(_LOAD, 0, 0, _ARCH), (_JEQ, 1, 0, arch), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, _NUMBER)]
         if column == 0:
             lines += [(_JGE, 0, 1, _X32), _refuse(_ENOSYS)]
-        denied = [int(numbers[column]) for numbers in calls if numbers[column] != "-"]
-        lines += _none_of(denied, _EPERM)
-        lines += [(_JEQ, 0, 1, _CLONE3[column]), _refuse(_ENOSYS)]
+        lines += _none_of(_numbers(_DENIED + _DENIED_TOO if self.alone else _DENIED, column), _EPERM)
         # Threads of some libraries ask for the usual way to wait for the CPU, and abort if that is refused.
         lines += _when(_SCHEDULER[column], 1, _only((0,), _EPERM))
         for call in (_OPEN, _OPENAT) if self.alone else ():
             lines += [(_JEQ, 0, 1, call[column]), (_RETURN, 0, 0, _NOTIFY)]
         lines += self._by_argument(column)
-        lines.append((_RETURN, 0, 0, _ALLOW))
+        lines += [*_any_of(_numbers(_ALLOWED, column)), _refuse(_ENOSYS)]
         return b"".join(struct.pack("=HBBI", *line) for line in lines)
 
     def install(self, system: System) -> int:
@@ -215,6 +216,21 @@ class Refusals:
             *_when(_IOCTL[column], 1, _none_of((_FIOSETOWN, _SIOCSPGRP), _EPERM)),
             *_when(_SOCKETPAIR[column], 1, [(_JSET, 0, 1, _NOT_A_STREAM), _refuse(_EPERM)]),
         ]
+
+
+def _numbers(calls: str, column: int) -> list[int]:
+    """The numbers of these calls on an architecture."""
+    return [int(each[column]) for each in _CALL.findall(calls) if each[column] != "-"]
+
+
+def _any_of(numbers: Iterable[int]) -> Iterator[Line]:
+    """Let these numbers pass; what lies side by side is one comparison."""
+    left = sorted(numbers)
+    while left:
+        first = end = left[0]
+        while left and left[0] == end:
+            end = left.pop(0) + 1
+        yield from ((_JGE, 0, 2, first), (_JGE, 1, 0, end), (_RETURN, 0, 0, _PASS))
 
 
 def _refuse(error: int) -> Line:
