@@ -1,5 +1,7 @@
 # The names of this package, for type checkers, and for `zoolab.lazy`, which imports them when they are used.
 
+from zoolab_study.asking import AskedAgain as AskedAgain
+from zoolab_study.asking import ask_again as ask_again
 from zoolab_study.bisecting import bisect as bisect
 from zoolab_study.bisection import Bisection as Bisection
 from zoolab_study.cases import UNSAID as UNSAID
