@@ -184,6 +184,14 @@ def test_a_run_that_ends_before_the_other():
     assert "/error" in [change.pointer for change in failed.changes]
 
 
+@pytest.mark.parametrize("seq", [0, 1, -1])
+def test_a_file_that_ends_at_a_limit_replays_to_that_limit(tmp_path, seq):
+    cut = Till().run([LOOK], [LOOK], "Done.", limits=Limits(turns=2))
+    loaded = Trace.load(cut.save(tmp_path / "t.jsonl"))
+    again = ended(lambda: loaded.replay(seq))
+    assert (again.outcome, bisect(loaded, again).differs) == ("loop_limit", False)
+
+
 def test_a_rule_in_place_of_a_person_is_another_decision():
     till = Till()
     ruled = run("Go.", till.tools, Scripted([[pay(5)], "Done."]), policy=Policy(allow=["pay"]))

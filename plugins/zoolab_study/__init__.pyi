@@ -14,3 +14,5 @@ from zoolab_study.pacing import Budget as Budget
 from zoolab_study.pacing import Pace as Pace
 from zoolab_study.results import Experiment as Experiment
 from zoolab_study.runner import experiment as experiment
+from zoolab_study.taped import case_of as case_of
+from zoolab_study.taped import same_walk as same_walk

@@ -362,7 +362,7 @@ def maker_of(model: Any, *, retries: bool = False) -> Callable[[int, Case], Any]
     A real model that a factory makes from nothing is made once. With `retries`, a model keeps those of its
     own.
     """
-    alone = (lambda given: given) if retries else _without_own_retries
+    alone: Callable[[Any], Any] = _as_it_is if retries else _without_own_retries
     wanted = None if isinstance(model, Scripted) else _wanted_by(model)
     kept = None if wanted is not None or isinstance(model, Scripted) else alone(model)
 
@@ -382,6 +382,10 @@ def maker_of(model: Any, *, retries: bool = False) -> Callable[[int, Case], Any]
         return made
 
     return make
+
+
+def _as_it_is(model: Any) -> Any:
+    return model
 
 
 def _without_own_retries(model: Any) -> Any:

@@ -4,4 +4,5 @@ from zoolab.commands.table import commands_in
 
 _COMMANDS = commands_in(__name__)
 BISECT = _COMMANDS["bisect"]
+CASES = _COMMANDS["cases"]
 EXPERIMENT = _COMMANDS["experiment"]
