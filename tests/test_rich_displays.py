@@ -16,6 +16,8 @@ from zoolab import (
     Tool,
     ToolCall,
     ToolRegistry,
+    ask_again,
+    bisect,
     check_call,
     experiment,
     run,
@@ -47,6 +49,8 @@ SHOWN = {
     "trace": lambda: TRACE,
     "wires": lambda: TRACE.show_wires(),
     "experiment": an_experiment,
+    "bisection": lambda: bisect(TRACE, run(EVIL, [add], Scripted([EVIL]))),
+    "asked again": lambda: ask_again(TRACE, 1, {EVIL: Scripted([EVIL])}),
 }
 
 
