@@ -122,7 +122,7 @@ def test_the_options_of_a_walk_are_the_same_wherever_they_stand():
         (awalk, {"trace"}, set()),
         (as_tool, {"trace", "meta", "ask"}, set()),
         (with_tools, set(), {"messages"}),
-        (Trace.fork, {"model", "tools"}, {"messages", "system", "first_turn"}),
+        (Trace.fork, {"model", "tools", "ask"}, {"messages", "system", "first_turn", "tape"}),
     ],
 )
 def test_who_passes_options_on_shows_them(function, own, without):
