@@ -16,6 +16,8 @@ from zoolab import (
     Tool,
     ToolCall,
     ToolRegistry,
+    ask_again,
+    bisect,
     check_call,
     experiment,
     run,
@@ -62,6 +64,8 @@ SHOWN = {
     **{f"step {at}": lambda at=at: TRACE.steps[at] for at in range(len(TRACE.steps))},
     "hostile step": lambda: Step("result", 1, 0, Result(EVIL, EVIL), Messages([{"role": EVIL}])),
     "comparisons": lambda: Comparisons([comparison(EVIL)]),
+    "bisection": lambda: bisect(TRACE, run(EVIL, [add], Scripted([EVIL]))),
+    "asked again": lambda: ask_again(TRACE, 1, {EVIL: Scripted([EVIL])}),
 }
 
 

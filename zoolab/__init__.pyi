@@ -61,6 +61,8 @@ from zoolab_course.magic import load_ipython_extension as load_ipython_extension
 from zoolab_course.predictions import predict as predict
 from zoolab_course.progress import progress as progress
 from zoolab_grader.checking import check as check
+from zoolab_study.asking import ask_again as ask_again
+from zoolab_study.bisecting import bisect as bisect
 from zoolab_study.runner import experiment as experiment
 
 __version__: str

@@ -356,13 +356,15 @@ class Asking(Wrapper):
         return reply
 
 
-def maker_of(model: Any) -> Callable[[int, Case], Any]:
+def maker_of(model: Any, *, retries: bool = False) -> Callable[[int, Case], Any]:
     """Makes the model of a run. A factory takes `seed`, `case`, both or nothing; a script begins anew.
 
-    A real model that a factory makes from nothing is made once.
+    A real model that a factory makes from nothing is made once. With `retries`, a model keeps those of its
+    own.
     """
+    alone: Callable[[Any], Any] = _as_it_is if retries else _without_own_retries
     wanted = None if isinstance(model, Scripted) else _wanted_by(model)
-    kept = None if wanted is not None or isinstance(model, Scripted) else _without_own_retries(model)
+    kept = None if wanted is not None or isinstance(model, Scripted) else alone(model)
 
     def make(seed: int, case: Case) -> Any:
         nonlocal kept
@@ -374,12 +376,16 @@ def maker_of(model: Any) -> Callable[[int, Case], Any]:
             except TypeError:  # a script from a generator is read once
                 return model
         given = {"seed": seed, "case": case}
-        made = _without_own_retries(model(**{name: given[name] for name in wanted}))
+        made = alone(model(**{name: given[name] for name in wanted}))
         if not wanted and about(made).made == "recorded":
             kept = made
         return made
 
     return make
+
+
+def _as_it_is(model: Any) -> Any:
+    return model
 
 
 def _without_own_retries(model: Any) -> Any:

@@ -123,7 +123,7 @@ def experiment(
         raise InvalidInput(what, expected='tools of cases that bring none, or "recorded" with threads')
     known, changes = cases_in(cases, None if records else tools), variants_in(variants)
     check_described(changes, {id(case.tools): case.tools for case in known}.values())
-    plan = Plan(known, changes, _models_in(models), repeats, seed)
+    plan = Plan(known, changes, models_in(models), repeats, seed)
     scoring = _scorers_in(scorers)
     home = None
     if journal is None:
@@ -256,7 +256,8 @@ def _cache_file(cache: bool | str | Path, journal: Path) -> Path | None:
     return path
 
 
-def _models_in(given: Any) -> Mapping[str, Any]:
+def models_in(given: Any) -> Mapping[str, Any]:
+    """Return models, or what makes them, by name; raises `InvalidInput` if there are none."""
     models = {} if given is None else given
     if not isinstance(models, Mapping):
         models = {models if isinstance(models, str) else about(models).name: models}

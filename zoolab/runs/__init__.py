@@ -260,6 +260,24 @@ class Trace(TraceLog):
         """Step through the run in a notebook; the arguments are those of `zoolab.inspect`."""
         return inspect(self, other, model=model, tools=tools)
 
+    def to_case(self, step: int | Step | None = None, *, expect: Any = "calls") -> Any:
+        """The run as a case of an experiment, which expects what was done; see `zoolab_study.taped.case_of`.
+
+        Args:
+            step: A step; the case goes on from the conversation that its turn began with. None for all of it.
+            expect: "calls", "tool" or "answer" for those of this run, a dict of `expected_calls` and the
+                like, or None for nothing.
+
+        Raises:
+            InvalidInput: The run has nothing of the kind to expect.
+        """
+        from zoolab.plugins import DISPLAYS
+
+        found = DISPLAYS.find("to_case")
+        if found is None:
+            raise InvalidInput("nothing here makes cases", advice="install zoolab again")
+        return found(self, step, expect)
+
     def to_otel(
         self, provider: TracerProvider | None = None, *, content: bool = False, secrets: bool = False
     ) -> list[ReadableSpan]:

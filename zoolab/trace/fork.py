@@ -52,6 +52,8 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
     # The limits of the run, less the turns before the fork: it ends when the run ended.
     options = options_of(trace)
     limits = options.get("limits") or Limits()
+    if trace.outcome == "loop_limit" and "limits" not in trace.options:  # a file does not say them
+        limits = replace(limits, turns=len(trace.turns))
     before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
     limits = replace(limits, turns=max(1, limits.turns - max(0, before)))
     options |= {"limits": limits, "policy": None}
