@@ -111,8 +111,9 @@ guess
 #    demands, and the first part of what the model wrote.)
 # 2. Press *Back* to return to the first trace. Go to step 5, the first `execute`. Change the value to `[2, 5]`, and choose *Re-run live* again.
 #
-# "Live" means that the model is asked and that the tools run. Here the model is the recording, so it costs nothing. The fork
-# opens with the first trace beside it. *Compare* hides and shows the first trace.
+# "Live" means that the model is asked. Here the model is the recording, so it costs nothing. A call that the trace holds does not run again: the fork takes its
+# result from the trace. A tool runs only for a call that is new, and only if it changes nothing. At any other new call the fork stops and waits for your decision.
+# The fork opens with the first trace beside it. *Compare* hides and shows the first trace.
 
 # %%
 night.inspect(model=qwen, tools=TOOLS)
@@ -216,6 +217,18 @@ frame[["seq", "turn", "slot", "step", "tool", "status", "error_code", "n_message
 # As a table, a trace has one row per step. `slot` is the position of a call in its reply. `night.to_html("night.html", interactive=True)` writes a page that a
 # colleague can step through in any browser. A trace contains everything that was said. Read it before you give it away.
 #
+# The file is also a **tape**. `replay()` plays the run again: the model says what it said, each call gets the result that it got, and nothing runs. It needs no key, no
+# model and not even the functions of the tools. So a colleague can replay your run, also one that paid, sent or deleted something.
+
+# %%
+again = Trace.load(file).replay()
+print("equal messages:", again.messages == night.messages)
+outcomes = [step for step in again.steps if step.kind == "execute"]
+print(
+    len(outcomes), "results,", sum(step.record.origin == "tape" for step in outcomes), "of them from the tape"
+)
+
+# %% [markdown]
 # ### Where did the time go?
 #
 # A recording answers at once, so its times say nothing about Qwen. Here a scripted model and a slow tool show what a timeline can tell. The model calls two tools in

@@ -300,6 +300,35 @@ guess.reveal(
 # The check of the words finds all three agents right. The check of the world looks at *everything*: at what should have changed, and at what should not.
 
 # %% [markdown]
+# Some worlds cost money, or change something that nobody can undo. `experiment(..., tools="recorded")` asks such a tool once: each call of a case runs in one run, and
+# all later runs of this case, with other prompts or models, get the result that was recorded. Here a tool that counts its calls:
+
+# %%
+from zoolab import experiment, tool
+
+asked = []
+
+
+@tool
+def price(article: str) -> int:
+    "Ask a paid service for a price."
+    asked.append(article)
+    return 9
+
+
+case = {"id": "mug", "prompt": "What does the mug cost?", "tools": [price], "expected_answer": "9"}
+buyer = Scripted([[("price", {"article": "mug"})], "It costs 9 euros."])
+bought = experiment(
+    [case],
+    {"short": {"system": "Be brief."}, "long": {}},
+    {"script": buyer},
+    5,
+    tools="recorded",
+    progress=False,
+)
+print(len(bought), "runs, and the service was asked", len(asked), "time")
+
+# %% [markdown]
 # ## Data by others
 #
 # The [Berkeley Function Calling Leaderboard](https://gorilla.cs.berkeley.edu/leaderboard.html) (BFCL) publishes its cases in a

@@ -248,6 +248,40 @@ for fault in (None, "http_500", "trailing_comma", "duplicate_key", "boolean_for_
 # For a whole program, `zoolab stress -- python my_agent.py` runs it once under each fault, and draws a scorecard: recovered, failed, silently wrong.
 
 # %% [markdown]
+# ## Play it again, and pay nothing
+#
+# `zoolab proxy --replay watched-1 -- python my_agent.py` answers the program from an earlier run. But the program runs its own tools again: it would pay a second time. One
+# line above a function, `@zoolab.taped`, puts the function on the tape. Its calls are recorded while the proxy watches, and in a replay they give what they gave.
+# Without the proxy the line does nothing. Here we name the file ourselves:
+
+# %%
+from pathlib import Path
+from tempfile import mkdtemp
+
+from zoolab import taped
+
+paid = []
+
+
+def pay(euros):
+    "A payment."
+    paid.append(euros)
+    return f"paid {euros} euros"
+
+
+file = Path(mkdtemp()) / "tools.jsonl"
+print("recorded:", taped(pay, file)(5))
+
+# %% [markdown]
+# The file exists now. A program that is started again plays it:
+
+# %%
+from zoolab.trace.taped import FileTape
+
+print("played:  ", FileTape(file).play("pay", {"euros": 5}).value)
+print("payments:", len(paid))
+
+# %% [markdown]
 # ## Your turn
 #
 # **1. Where did the tokens go?** Fill in `overhead`: the share of a framework's *last* request that is its system message. Compare the two.
@@ -349,6 +383,7 @@ print("right" if not wrong else f"not yet: {wrong}")
 # - A framework writes a part of your prompt. Read it once, and know what it costs.
 # - Two frameworks may tell the model different things about the same mistake. The model can only mend what it is told.
 # - A loop that only appends keeps the cache. If a loop changes an early message, you pay again for everything after it.
+# - A replay runs the program's own tools again, unless they are on the tape.
 # - Test what your program does when the traffic breaks. A wrong number without an error is worse than an error.
 #
 # This was the last notebook. Lab: the [capstone](../labs/l11/l11.ipynb). Then watch a program of your own: `zoolab proxy -- python my_agent.py`.

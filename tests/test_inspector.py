@@ -24,7 +24,7 @@ from shell import Shell
 from walks import CALL, TOOLS
 
 import zoolab
-from zoolab import Outcome, Replay, Scripted, Tool, Trace, inspect, run, walk
+from zoolab import Decision, Outcome, Replay, Scripted, Tool, Trace, inspect, run, tool, walk
 from zoolab.errors import InvalidInput
 from zoolab.show.inspector.inspector import Inspector
 from zoolab.show.inspector.static_page import in_script, render_interactive_page
@@ -263,6 +263,31 @@ def test_the_three_verbs_fork_and_the_parent_stays() -> None:
     assert browser.inspector.other["diverges"] == [4, 4]
     assert browser.inspector.pairs == [[i, i] for i in range(8)]
     assert trace.to_markdown() == before
+
+
+def test_a_live_fork_stops_before_a_call_that_is_not_on_the_tape_and_goes_on_when_it_is_allowed() -> None:
+    ran: list[str] = []
+
+    @tool(risk="high")
+    def send(to: str) -> str:
+        """Send."""
+        ran.append(to)
+        return f"sent to {to}"
+
+    model = Scripted(lambda r: [("send", {"to": "a"})] if len(r.messages) == 1 else r.messages[-1]["content"])
+    browser = Browser(inspect(run("Hi", [send], model, ask=lambda _: Decision("once"), envelope="plain")))
+    browser.say({"type": "fork", "verb": "live", "seq": 1, "edits": []})
+    assert (browser.inspector.trace.answer, ran) == ("sent to a", ["a"])
+    browser.say({"type": "back"})
+    edits = [{"field": "arguments", "text": '{"to": "b"}'}]
+    browser.say({"type": "fork", "verb": "live", "seq": 2, "edits": edits})
+    waiting = len(browser.inspector.trace) - 1
+    assert (browser.inspector.trace.outcome, ran) == ("open", ["a"])
+    assert browser.panel(waiting)["blocks"][0]["b"] == "permission"
+    browser.say(
+        {"type": "fork", "verb": "live", "seq": waiting, "edits": [{"field": "choice", "text": "once"}]}
+    )
+    assert (browser.inspector.trace.answer, ran) == ("sent to b", ["a", "b"])
 
 
 def test_comparison_can_be_left_and_taken_up_again() -> None:

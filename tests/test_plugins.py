@@ -226,7 +226,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 119_700
+NODES = 121_400
 NAMES = 62
 ROOMS: dict[str, int] = {
     "__init__": 41,

@@ -111,6 +111,33 @@ def test_what_was_not_understood_is_counted_and_named(zoo):
     assert "nothing was asked" not in ran.err
 
 
+PAYING = """
+import openai, zoolab
+
+@zoolab.taped
+def pay(euros):
+    with open("paid", "a") as file:
+        file.write(f"{euros} ")
+    return open("paid").read()
+
+asked = [{"role": "user", "content": "Pay."}]
+said = openai.OpenAI(max_retries=0).chat.completions.create(model="m", messages=asked)
+print(said.choices[0].message.content, pay(5))
+"""
+
+
+def test_a_marked_tool_pays_once_and_plays_in_a_replay(zoo, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    command = ("--", sys.executable, "-c", PAYING)
+    with serving(*ANSWERS) as endpoint:
+        first = zoo("proxy", "--to", endpoint.url, *command)
+    assert Path("paid").read_text() == "5 "
+    again = zoo("proxy", "--replay", "watched-1", *command)
+    assert (again.code, again.out, Path("paid").read_text()) == (0, first.out, "5 ")
+    assert "marked with zoolab.taped give what they gave" in again.err
+    assert "payment" not in again.err
+
+
 def test_that_tools_run_again_is_said_before_the_program_starts(zoo, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     with serving(*ANSWERS) as endpoint:

@@ -52,6 +52,8 @@ from zoolab.tokens import Price as Price
 from zoolab.tools import Context as Context
 from zoolab.tools import Tool as Tool
 from zoolab.tools import ToolRegistry as ToolRegistry
+from zoolab.trace.taped import Taped as Taped
+from zoolab.trace.taped import taped as taped
 from zoolab_connect.faulty import Faulty as Faulty
 from zoolab_connect.proxy.watch import watch as watch
 from zoolab_course.local import LocalModel as LocalModel

@@ -44,6 +44,7 @@ from zoolab_study.cases import UNSAID, Case, Run, Scorer, Setup, cases_in, json_
 from zoolab_study.design import Plan, Task, Variant, check_described, variants_in
 from zoolab_study.journal import Journal, Reader, line_of
 from zoolab_study.pacing import Asker, Asking, Budget, BudgetSpent, Pace, Terms, maker_of
+from zoolab_study.recorded import RecordedTools
 from zoolab_study.results import Experiment
 from zoolab_study.scorers import SCORERS
 
@@ -94,7 +95,8 @@ def experiment(
         journal: A JSONL file; by default a temporary one, as long as the result lives.
         scorers: Functions from a `Run` to a score, or scores by name, in a list or by name; by default all of
             `zoolab_study.scorers`.
-        tools: The tools of cases that bring none.
+        tools: The tools of cases that bring none; or "recorded": each call of a case runs once, and later
+            runs get what it gave, from a file beside the journal. With threads alone.
         pace: How fast models are asked, and how often again.
         budget: How much may be asked; once it is spent the rest stays undone, see `Experiment.unfinished`.
             Workers on other machines keep to pace, budget and cache if the journal is on a disk of all.
@@ -115,7 +117,11 @@ def experiment(
     >>> done.summary[["variant", "outcome", "success"]].values.tolist()
     [['plain', 'answer', True], ['without', 'answer', False]]
     """
-    known, changes = cases_in(cases, tools), variants_in(variants)
+    records = isinstance(tools, str)
+    if records and (tools != "recorded" or (executor not in (None, "threads"))):
+        what = f"tools is {excerpt(tools)}" if tools != "recorded" else "recorded tools need threads"
+        raise InvalidInput(what, expected='tools of cases that bring none, or "recorded" with threads')
+    known, changes = cases_in(cases, None if records else tools), variants_in(variants)
     check_described(changes, {id(case.tools): case.tools for case in known}.values())
     plan = Plan(known, changes, _models_in(models), repeats, seed)
     scoring = _scorers_in(scorers)
@@ -136,7 +142,8 @@ def experiment(
         with hiring as hands, Workers(hands, workers, preload=["zoolab_study.runner"]) as hired:
             if places.count(-1):
                 check_models(plan.models, terms.cache)
-            begin = _beginning(hired, plan, scoring, terms)
+            told = RecordedTools(path.with_name(f"{path.stem}.tools.jsonl")) if records else None
+            begin = _beginning(hired, plan, scoring, terms, told)
             jobs = Jobs(
                 hired,
                 begin,
@@ -178,7 +185,11 @@ def check_models(models: Mapping[str, Any], cache: Path | None) -> None:
 
 
 def _beginning(
-    workers: Workers, plan: Plan, scorers: Mapping[str, Scorer], terms: Terms
+    workers: Workers,
+    plan: Plan,
+    scorers: Mapping[str, Scorer],
+    terms: Terms,
+    tools: RecordedTools | None,
 ) -> Callable[[Sequence[int]], Future[Done]]:
     """How a batch of runs begins: threads share all there is, to processes it is sent."""
 
@@ -189,7 +200,7 @@ def _beginning(
 
     kit = Kit(plan.variants, plan.models, scorers, terms)
     if workers.shares_memory:
-        worker = Worker(kit)
+        worker = Worker(kit, tools)
         return lambda numbers: workers.submit(worker.work, *handed_out(numbers))
     packed = pickled(kit, "what the runs have in common")
     return lambda numbers: workers.submit(work_in_process, packed, pickled(handed_out(numbers), "the cases"))
@@ -310,8 +321,9 @@ class Done:
 class Worker:
     """Does runs; several threads may share one."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Kit, tools: RecordedTools | None = None) -> None:
         self._kit = kit
+        self._tools = tools
         self._policy = Policy()
         self._asker = Asker(kit.terms)
         self._make = {name: maker_of(model) for name, model in kit.models.items()}
@@ -338,7 +350,9 @@ class Worker:
             options: dict[str, Any] = {name: getattr(setup, name) for name in _OPTIONS}
             options["policy"] = self._policy if setup.policy is None else setup.policy
             faults, model = setup.faults, setup.model
-            with Faulty(model, faults, task.seed) if faults else nullcontext(model) as asked:
+            taped = nullcontext(None) if self._tools is None else self._tools.of(case.id)
+            with Faulty(model, faults, task.seed) if faults else nullcontext(model) as asked, taped as tape:
+                options["tape"] = tape or options["tape"]
                 Trace.record(walk(setup.prompt, setup.tools, asked, **options), into=trace)
         except BudgetSpent:
             raise

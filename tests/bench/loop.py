@@ -15,6 +15,7 @@ from pairs import Effort, Row, compare
 from zoolab import Limits, Reply, Request, Trace, tool, walk
 
 ROUNDS = (10, 100, 1000)
+PLAYED = (10, 100)
 BY_HAND = "a loop by hand: dicts, json.loads, compiled jsonschema, the call, append"
 Message = dict[str, Any]
 
@@ -93,6 +94,17 @@ def rows(effort: Effort) -> Iterator[Row]:
             partial(recorded_walk, rounds),
             partial(bare_loop, rounds),
             BY_HAND,
+            effort,
+            units=rounds,
+        )
+    for rounds in effort.sizes(PLAYED):
+        trace = recorded_walk(rounds)
+        yield compare(
+            "loop",
+            f"a round that a tape replays, of {rounds:,}",
+            trace.replay,
+            partial(recorded_walk, rounds),
+            "the round itself, recorded, with a tool that adds two numbers",
             effort,
             units=rounds,
         )

@@ -150,6 +150,7 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
             for instance without the oldest. Each call stays with its results. Every revision is in the trace.
         on_delta: Receives each delta of a streamed reply when it arrives, as `Reply.pieces` keeps it; the
             message of a reply that is not streamed comes as one delta.
+        tape: Gives calls the outcomes that they had, for instance those of a trace; see `Trace.fork`.
 
     Yields:
         The steps define, then request, tool_call, validate, execute, result for each turn.

@@ -15,6 +15,8 @@ from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from zoolab.policy import Permissions, Policy
     from zoolab.retrieval import Retriever
 
@@ -42,7 +44,7 @@ class WalkOptions(TypedDict, total=False):
     answer_schema: Any
     condense: Callable[[list[Message]], Iterable[Message]] | None
     on_delta: Callable[[dict[str, Any]], object] | None
-    tape: Tape | None
+    tape: Tape | str | Path | None
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -66,7 +68,7 @@ class Options:
     answer_schema: Any = None
     condense: Callable[[list[Message]], Iterable[Message]] | None = None
     on_delta: Callable[[dict[str, Any]], object] | None = None
-    tape: Tape | None = None
+    tape: Tape | str | Path | None = None
 
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():
@@ -139,6 +141,6 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "calls": (lambda it: it in (None, "native", "text", "auto"), "native, text or auto"),
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
     "condense": (lambda it: it is None or callable(it), "a function from messages to messages"),
-    "tape": (lambda it: it is None or _has(it, "take"), "a tape, as trace.fork() makes it"),
+    "tape": (lambda it: it is None or _has(it, "take"), "a tape; run(tape=...) takes the path of a file"),
     "on_delta": (lambda it: it is None or callable(it), "a function that takes a delta, a dict"),
 }

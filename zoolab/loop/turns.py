@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
@@ -28,7 +28,8 @@ from zoolab.records import (
     Request,
     Result,
     Step,
-    Taped,
+    Tape,
+    TapedCall,
     ToolCall,
     Verdict,
     Withheld,
@@ -105,9 +106,10 @@ class Turns:
 
             self.answers = AnswerSchema(options)
             self.system, self.settings = self.answers.asked_for(calls)
-        if options.tape is not None:
-            self.failures.update(options.tape.failures)
-            for call, arguments, result in options.tape.earlier:
+        self.tape = cast("Tape | None", options.tape)  # as it was checked
+        if self.tape is not None:
+            self.failures.update(self.tape.failures)
+            for call, arguments, result in self.tape.earlier:
                 self.results[call.name][_asked(call, arguments)] = result
 
     def define(self, registry: ToolRegistry) -> Ask:
@@ -272,6 +274,7 @@ class Turns:
         jobs: dict[int, Job] = {}
         outcomes: list[Any] = [None] * len(calls)
         played: dict[int, Result | None] = {}
+        asked: dict[int, tuple[Tool, dict[str, Any]]] = {}
         for slot, call in enumerate(calls):
             verdict = verdicts[slot]
             if not verdict.ok:
@@ -285,8 +288,9 @@ class Turns:
                 outcomes[slot] = INTERRUPTED
                 continue
             arguments = verdict.arguments or {}
+            asked[slot] = tool, arguments
             decision = yield from self._permit(call, tool, arguments)
-            if isinstance(decision, Taped):
+            if isinstance(decision, TapedCall):
                 outcomes[slot], played[slot] = decision.outcome, decision.result
             elif isinstance(decision, Outcome):
                 outcomes[slot] = decision
@@ -304,6 +308,8 @@ class Turns:
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
                 outcome = next(done) if slot in jobs else outcomes[slot]
+                if slot in asked and slot not in played:
+                    outcome = self._kept(*asked[slot], outcome, ran=slot in jobs)
                 said = played.get(slot)
                 self.made[slot] = replace(said, tool_call_id=call.id) if said else self._make(call, outcome)
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
@@ -381,12 +387,12 @@ class Turns:
 
     def _permit(self, call: ToolCall, tool: Tool, arguments: dict[str, Any]) -> Ask:
         """Return the decision on a call; or its outcome, where a tape or a person gives one."""
-        tape = self.options.tape
+        tape = self.tape
         taped = None if tape is None else tape.take(tool, arguments)
         if taped is None:
-            decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
-            decision = decision if tape is None else tape.decide(tool, arguments, decision)
-            if decision.choice != "pending":
+            decided = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
+            decision = decided if tape is None else tape.decide(tool, arguments, decided)
+            if isinstance(decision, TapedCall) or decision.choice != "pending":
                 return decision
             given = yield from self._wait(call, decision)
             return given if isinstance(given, Outcome) else self.permissions.settle(tool, arguments, given)
@@ -427,16 +433,15 @@ class Turns:
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
             with self.budget:
-                done = self.runner.run(jobs) if jobs else []
+                return self.runner.run(jobs) if jobs else []
         except Interrupted as interrupt:
             self.interrupt = interrupt
-            done = interrupt.outcomes
-        tape = self.options.tape
-        if tape is None:
-            return done
-        for job, outcome in zip(jobs, done, strict=True):
-            tape.keep(job.tool, job.arguments, outcome)
-        return [replace(outcome, origin="ran") for outcome in done]
+            return interrupt.outcomes
+
+    def _kept(self, tool: Tool, arguments: dict[str, Any], outcome: Outcome, ran: bool) -> Outcome:
+        """The outcome of a call that was not on the tape; one that was interrupted goes on no tape."""
+        tape = self.tape
+        return outcome if tape is None or self.interrupt else tape.keep(tool, arguments, outcome, ran)
 
     def _make(self, call: ToolCall, outcome: Outcome) -> Result:
         tool = self.registry.get(call.name) if call.slot in self.ran else None

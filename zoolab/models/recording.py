@@ -3,6 +3,9 @@ compressed by gzip (`.jsonl.gz`); such a one is only read.
 
     {"recording": "zoolab", "version": 1, "made": "recorded", "model": ..., "settings": {...}, "who": ...}
     {"request": {...}, "response": {...}, "date": "2026-11-22", "answered_by": "needle3"}
+    {"call": {"tool": "add", "arguments": {...}}, "outcome": {...}, "date": "2026-11-22"}
+
+The calls of tools may be recorded too: `zoolab.trace.taped` plays them.
 
 `made` is `recorded` (a real model answered) or `authored` (written by hand, for teaching). A recording that
 comes with zoolab goes by its name. Recordings in the folder that the environment variable `ZOOLAB_RECORDINGS`
@@ -28,6 +31,7 @@ from typing import Any, Literal, cast
 from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked, privately, system_errors
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
+from zoolab.jsontext.readonly import ReadOnlyDict
 from zoolab.records import Request, without
 from zoolab.secrets import scrub_json
 
@@ -74,6 +78,8 @@ class Recording:
         self.path = _place_of(path, begins=header is not None)
         #: The recorded pairs, by the names of their requests.
         self._entries: dict[str, dict[str, Any]] = {}
+        #: The recorded calls with their outcomes, in order.
+        self.calls: list[dict[str, Any]] = []
         self._keys = RequestKeys()
         self._lock = threading.Lock()
         if header is None or (self.path.exists() and not _is_half_header(self.path)):
@@ -126,6 +132,13 @@ class Recording:
             self._write(entry)  # first: what is not in the file has to be asked again
             self._entries.setdefault(self._keys.of(entry["request"]), entry)
 
+    def add_call(self, call: dict[str, Any], outcome: dict[str, Any]) -> None:
+        """Append a call of a tool and what came of it, with secrets taken out."""
+        entry = {"call": scrub_json(call), "outcome": scrub_json(outcome), "date": _today()}
+        with self._lock:
+            self._write(entry)
+            self.calls.append(entry)
+
     def difference(self, body: dict[str, Any]) -> str:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
 
@@ -152,7 +165,10 @@ class Recording:
         keys = RequestKeys()
         for number, line in enumerate(lines, 2):
             entry = _pair(line, f"{self.path.name}, line {number},")
-            self._entries.setdefault(keys.of(entry["request"]), entry)
+            if "call" in entry:
+                self.calls.append(entry)
+            else:
+                self._entries.setdefault(keys.of(entry["request"]), entry)
         return header
 
     def _write(self, entry: dict[str, Any]) -> None:
@@ -218,7 +234,10 @@ def _pair(line: str, where: str) -> dict[str, Any]:
         case {"request": {"messages": [*said]}, "response": {"choices": [{"message": dict()}, *_]}}:
             if all(isinstance(each, dict) for each in said):
                 return entry
-    raise InvalidInput(f"{where} is not part of a recording", expected="a request and its response")
+        case {"call": {"tool": str(), "arguments": dict()}, "outcome": dict()}:
+            return entry
+    expected = "a request and its response, or a call and its outcome"
+    raise InvalidInput(f"{where} is not part of a recording", expected=expected)
 
 
 def _header(line: str, where: str) -> Header:
@@ -264,6 +283,8 @@ class RequestKeys:
     def __init__(self) -> None:
         #: Each message of the last request as text, and its name.
         self._messages: list[tuple[str, str]] = []
+        #: The same messages as objects: one that cannot change has the text that it had.
+        self._objects: list[Any] = []
         self._ids = _PlacesOfIds()
         self._lock = threading.Lock()
         self._rest: tuple[str, str] = ("", "")
@@ -275,12 +296,23 @@ class RequestKeys:
         rest = without(body, DELIVERY)
         if "messages" in rest:
             rest["messages"] = len(listed) if listed else messages
-        text, texts = canonical(rest), [canonical(message) for message in listed]
+        text = canonical(rest)
         with self._lock:
+            texts = self._texts(listed)
             if text != self._rest[0]:
                 self._rest = text, _name_of(rest)
             self._follow(texts)
             return digest(self._rest[1] + "".join(name for _, name in self._messages))
+
+    def _texts(self, messages: list[Any]) -> list[str]:
+        known, self._objects = self._objects, list(messages)
+        texts = [text for text, _ in self._messages]
+        return [
+            texts[at]
+            if at < min(len(known), len(texts)) and known[at] is message and type(message) is ReadOnlyDict
+            else canonical(message)
+            for at, message in enumerate(messages)
+        ]
 
     def _follow(self, texts: list[str]) -> None:
         """Name the messages of a request; those that it has in common with the last one have their names.

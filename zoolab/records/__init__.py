@@ -235,7 +235,10 @@ class Result:
 Record = ToolRegistry | Request | ToolCall | Reply | Verdict | Outcome | Decision | Result
 
 
-class Taped(NamedTuple):
+Earlier = tuple[ToolCall, dict[str, Any] | None, Result]
+
+
+class TapedCall(NamedTuple):
     """What a tape holds of one call: its outcome, and what a person was asked and answered before it."""
 
     outcome: Outcome
@@ -257,18 +260,21 @@ class Tape(Protocol):
     #: In how many turns before the walk the calls of a tool failed validation; None stands for unknown tools.
     failures: Mapping[str | None, int]
     #: The calls before the walk, with the arguments that ran, and their results.
-    earlier: Sequence[tuple[ToolCall, dict[str, Any] | None, Result]]
+    earlier: Sequence[Earlier]
 
-    def take(self, tool: Tool, arguments: Mapping[str, Any]) -> Taped | None:
+    def take(self, tool: Tool, arguments: Mapping[str, Any], /) -> TapedCall | None:
         """Return what the tape holds of the next such call, or None if it holds none."""
         ...
 
-    def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
-        """Return what holds for a call that is not on the tape; `decision` is what the policy says."""
+    def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision, /) -> Decision | TapedCall:
+        """Return what holds for a call that `take` did not give; `decision` is what the policy says."""
         ...
 
-    def keep(self, tool: Tool, arguments: Mapping[str, Any], outcome: Outcome) -> None:
-        """Write down the outcome of a call that ran, if the tape grows."""
+    def keep(self, tool: Tool, arguments: Mapping[str, Any], outcome: Outcome, ran: bool, /) -> Outcome:
+        """Return the outcome of a call that was not on the tape, marked as such or written down.
+
+        It ran, or it was denied, or a person gave the outcome in its place.
+        """
         ...
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
-from zoolab.records import Message, Model, Record, Step
+from zoolab.records import Message, Model, Record, Step, Tape
 from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog, cannot_write, drive
 
@@ -314,6 +315,15 @@ class Trace(TraceLog):
         return str(shared_fragment(self))  # marimo takes no subclass of str
 
 
+def on_tape(path: str | Path, model: Model) -> tuple[Model, Tape]:
+    """A model and tools that a file plays, or that it records."""
+    from zoolab.models.replay import Replay
+    from zoolab.trace.taped import FileTape, is_recorded
+
+    plays = is_recorded(path)
+    return Replay(path, live=None if plays else model), FileTape(path, plays)
+
+
 class RunOptions(WalkOptions, total=False):
     """The options of `run` for type checkers."""
 
@@ -346,7 +356,9 @@ def run(
             running it; by default nobody does, and the call is denied.
         go_on: A conversation that ended with an answer: the prompt is a further question in it. The new
             trace begins with all steps of this one, and its turns go on counting. The tools stay the same.
-        options: As for `walk`.
+        options: As for `walk`; `tape` also takes the path of a recording of the whole run, model and tools: a
+            file that does not exist yet is recorded; one that exists is played, and then nothing runs and no
+            model is asked.
 
     Raises:
         ZoolabError: What ended the walk; its `trace` is the trace so far.
@@ -362,6 +374,9 @@ def run(
     """
     if trace is not None and meta is not None:
         raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
+    path = options.get("tape")
+    if isinstance(path, str | PathLike):
+        model, options["tape"] = on_tape(path, model)
     if go_on is None:
         trace = Trace(meta=meta) if trace is None else trace
         steps = walk(prompt, tools, model, **options)

@@ -13,7 +13,19 @@ from zoolab.jsontext import canonical, excerpt
 from zoolab.loop.about import about
 from zoolab.loop.turns import MODELS_FAULT
 from zoolab.models.recording import RequestKeys, nearest_difference
-from zoolab.records import Decision, Limits, Model, Outcome, Record, Reply, Request, Result, Step, Taped
+from zoolab.records import (
+    Decision,
+    Earlier,
+    Limits,
+    Model,
+    Outcome,
+    Record,
+    Reply,
+    Request,
+    Result,
+    Step,
+    TapedCall,
+)
 from zoolab.steps.result import METADATA
 from zoolab.tools import Tool
 from zoolab.trace.calls import Call, Turn, question_at
@@ -47,18 +59,18 @@ class TraceTape:
         before: Sequence[Turn] = (),
     ) -> None:
         self.missing = missing
-        self.failures = _failures(before)
-        self.earlier = [
-            (call.call, call.verdict and call.verdict.arguments, call.result)
+        self.failures: Mapping[str | None, int] = _failures(before)
+        self.earlier: Sequence[Earlier] = [
+            (call.call, call.verdict.arguments, call.result)
             for turn in before
             for call in turn.calls.values()
-            if call.result is not None
+            if call.verdict is not None and call.result is not None
         ]
         self._results = results
         self._calls = [call for call in calls if call.verdict is not None and call.outcome is not None]
         self._places = defaultdict[str, deque[int]](deque)
         for place, call in enumerate(self._calls):
-            self._places[_text_of(call.call.name, call.arguments)].append(place)
+            self._places[call_as_text(call.call.name, call.arguments)].append(place)
         #: The outcomes that were given, by the places of their calls.
         self._given: dict[int, Outcome] = {}
         #: What was answered to the question about a call, by the identity of the question.
@@ -86,13 +98,13 @@ class TraceTape:
         given = {place for place, outcome in self._given.items() if id(outcome) in taken}
         return [call for place, call in enumerate(self._calls) if place not in given]
 
-    def take(self, tool: Tool, arguments: Mapping[str, Any]) -> Taped | None:
+    def take(self, tool: Tool, arguments: Mapping[str, Any]) -> TapedCall | None:
         """Return what became of the next call of this tool with these arguments, and strike it off.
 
         Raises:
             ReplayMiss: There is none, and the walk may not go on without; shows the nearest one.
         """
-        asked = _text_of(tool.name, arguments)
+        asked = call_as_text(tool.name, arguments)
         known = asked in self._places
         waiting = self._places[asked] if known else deque[int]()
         while waiting:
@@ -121,8 +133,9 @@ class TraceTape:
         self._question = decision
         return decision
 
-    def keep(self, tool: Tool, arguments: Mapping[str, Any], outcome: Outcome) -> None:
-        """Keep nothing: the outcome stands in the trace of the walk itself."""
+    def keep(self, _tool: Tool, _arguments: Mapping[str, Any], outcome: Outcome, ran: bool) -> Outcome:
+        """Mark the outcome of a call that ran; it stands in the trace of the walk itself."""
+        return replace(outcome, origin="ran") if ran else outcome
 
     def waits_at(self, step: Step) -> bool:
         """Return whether a step asks about a call that is not on the tape."""
@@ -132,7 +145,7 @@ class TraceTape:
         """Return what was answered to a question that was asked on the tape; None for any other step."""
         return self._answers.get(id(step.record))
 
-    def _taped(self, call: Call) -> Taped | None:
+    def _taped(self, call: Call) -> TapedCall | None:
         """What is given for a call; None if the file kept a part of its value, and no message either."""
         outcome, result = call.outcome, call.result if self._results else None
         if outcome is None or (result is None and isinstance(outcome.value, Shown)):
@@ -141,7 +154,7 @@ class TraceTape:
         if call.asked is not None and answer is not None:
             self._answers[id(call.asked)] = answer
         given = answer if isinstance(answer, Decision | Outcome) else None
-        return Taped(replace(outcome, origin="tape"), result, call.asked, given)
+        return TapedCall(replace(outcome, origin="tape"), result, call.asked, given)
 
 
 class OwnReplies:
@@ -176,7 +189,7 @@ class OwnReplies:
         raise ReplayMiss(
             f"the trace does not contain this request among its {len(self._bodies)}",
             advice=_ADVICE,
-            difference=nearest_difference(_pretty(body), map(_pretty, self._bodies), _SOURCE),
+            difference=nearest_difference(pretty(body), map(pretty, self._bodies), _SOURCE),
         )
 
 
@@ -227,9 +240,11 @@ def _failures(turns: Iterable[Turn]) -> dict[str | None, int]:
     return failures
 
 
-def _text_of(tool: str, arguments: Mapping[str, Any]) -> str:
-    return _pretty({"tool": tool, "arguments": dict(arguments)})
+def call_as_text(tool: str, arguments: Mapping[str, Any]) -> str:
+    """A call as one text: two calls are the same if their texts are."""
+    return pretty({"tool": tool, "arguments": dict(arguments)})
 
 
-def _pretty(value: Any) -> str:
+def pretty(value: Any) -> str:
+    """JSON on several lines, the same for equal values."""
     return json.dumps(json.loads(canonical(value)), ensure_ascii=False, indent=1)

@@ -51,7 +51,7 @@ def proxy(options: argparse.Namespace) -> int:
         if options.open:
             webbrowser.open(seen.page)
         if options.replay and options.argv:
-            _warn("what the program does besides asking is done again: its tools run for real")
+            _warn_of_tools(seen)
         code = seen.run(options.argv) if options.argv else _serve(seen)
     _tell(seen, folder, options.report)
     return code
@@ -71,6 +71,14 @@ def stress_program(options: argparse.Namespace) -> int:
     card = stress(options.argv, check, faults, to=to, seed=options.seed, told=tell, **limits)
     print(card)
     return int(not card.counts.keys().isdisjoint(("failed", "silently wrong")))
+
+
+def _warn_of_tools(seen: Seen) -> None:
+    if seen.tape is None:
+        _warn("what the program does besides asking is done again: its tools run for real")
+    else:
+        told = "tools that are marked with zoolab.taped give what they gave; others run for real"
+        print(f"zoolab: {told}", file=sys.stderr, flush=True)
 
 
 def _warn(said: str) -> None:

@@ -27,6 +27,7 @@ from zoolab.records import Reply
 from zoolab.runs import Trace, inspect
 from zoolab.secrets import scrub
 from zoolab.show.page import growing_page, render_steps
+from zoolab.trace.taped import TAPE, TAPE_MODE
 from zoolab_connect.proxy.addresses import KEYS, Endpoint, endpoints_of
 from zoolab_connect.proxy.changes import Report, what_changed
 from zoolab_connect.proxy.conversations import Conversation, Conversations
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 #: The file of a folder that the program can be answered from again.
 RECORDING = "recording.jsonl"
+#: The file of a folder with the calls of the program's own tools, those that it marks with `zoolab.taped`.
+TOOLS = "tools.jsonl"
 # The last event of a stream, and whole: no text of a model can begin a line of the stream.
 _LAST = re.compile(
     rb'\ndata: ?(?:\[DONE\]|\{"type": ?"(?:message_stop|response\.(?:completed|incomplete|failed))").*\n\n\Z',
@@ -173,8 +176,11 @@ class Seen(AbstractContextManager["Seen"]):
         key: str = "",
         port: int = 0,
         ended: Callable[[], None] = lambda: None,
+        tape: Path | None = None,
     ) -> None:
         self.folder = folder
+        #: The tape that the program's own tools play; None if there is none, so that they run.
+        self.tape = tape
         #: Requests that could not be read as a conversation, and why. They were passed on all the same.
         self.unread: list[str] = []
         #: Requests that passed and ask for no reply, counted by method and path; of many paths, the first.
@@ -259,7 +265,15 @@ class Seen(AbstractContextManager["Seen"]):
             own[name] = ",".join(filter(None, [before.get(name), "127.0.0.1"]))
         # No key is needed where a model here answers, but clients refuse to begin without one.
         keys = [names[0] for names in KEYS.values() if self._key and not any(map(before.get, names))]
-        return {**own, **dict.fromkeys(keys, self._key)}
+        return {**own, **dict.fromkeys(keys, self._key), **self._tape_variables()}
+
+    def _tape_variables(self) -> dict[str, str]:
+        """What `zoolab.taped` is told: to play a tape, or to record one beside the traces."""
+        if self.tape is not None:
+            return {TAPE: str(self.tape.absolute()), TAPE_MODE: "play"}
+        if self.folder is not None:
+            return {TAPE: str((self.folder / TOOLS).absolute()), TAPE_MODE: "record"}
+        return {}
 
     def run(self, command: Sequence[str]) -> int:
         """Run a program that passes through here, to its end; returns its exit code.

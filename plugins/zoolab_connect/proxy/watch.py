@@ -25,7 +25,7 @@ from zoolab_connect.proxy.addresses import endpoints_of
 from zoolab_connect.proxy.answering import AnsweredBy
 from zoolab_connect.proxy.exchange import Upstream
 from zoolab_connect.proxy.forwarding import Forward, endpoint_model
-from zoolab_connect.proxy.seen import RECORDING, Seen
+from zoolab_connect.proxy.seen import RECORDING, TOOLS, Seen
 
 #: The faults that reach a program through its traffic; those of tools do not.
 TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))
@@ -108,7 +108,8 @@ def watch(
             default what `OPENAI_BASE_URL` and the like say, or the providers' own addresses.
         folder: A new or empty folder for a file a conversation, and a recording of all of them. Secrets
             are taken out.
-        replay: The folder of an earlier watch: it answers, without a network and without a key.
+        replay: The folder of an earlier watch: it answers, without a network and without a key. Functions of
+            the program that are marked with `zoolab.taped` give what they gave; others run again.
         live: Whether `to` answers what `replay` does not hold.
         edit: With `replay`, a reply that is another one.
         faults: Faults of `Faulty` that are to happen in the replies, with their rates.
@@ -135,6 +136,8 @@ def watch(
     if replay is not None and to is not None and not live:
         raise InvalidInput("both to= and replay= are given", advice="add live=True: to= answers the rest")
     recorded = None if replay is None else _Recorded(Path(replay), edit)
+    tools = None if replay is None else Path(replay) / TOOLS
+    tape = tools if tools is not None and tools.is_file() else None
     place = None if folder is None else Path(folder)
     if place is not None:
         make_folder(place)
@@ -156,7 +159,7 @@ def watch(
         made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
         header = Header(made, said.model or "", said.who) if recorded is None else recorded.header
         header = replace(header, made="authored") if changed else header
-        return Seen(AnsweredBy(model), place, header, endpoints, key="none", port=port)
+        return Seen(AnsweredBy(model), place, header, endpoints, key="none", port=port, tape=tape)
     forward = Forward(endpoints)
     upstream: Upstream = forward
     if recorded is not None or plan.rates:
@@ -164,7 +167,8 @@ def watch(
             model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward
         )
     header = Header("authored" if changed else "recorded", "", scrub(endpoints[0].address))
-    return Seen(upstream, place, header, endpoints, forwards=True, port=port, ended=forward.close)
+    ended = forward.close
+    return Seen(upstream, place, header, endpoints, forwards=True, port=port, ended=ended, tape=tape)
 
 
 def traffic_plan(

@@ -49,7 +49,10 @@ def fields_of(record: Record) -> list[Field]:
             text = "" if record.arguments is None else _json(record.arguments)
             fields = [("arguments", "the arguments that the call runs with", text, "json")]
         case Decision():
-            fields = [("value", "a value, in place of running the call", "", "json")]
+            fields = [
+                ("choice", "the decision: once, session, always or deny", record.choice, "text"),
+                ("value", "a value, in place of running the call", "", "json"),
+            ]
         case Outcome():
             fields = [("value", "the value", _value_text(record), "json")]
             if record.error is not None:
@@ -127,8 +130,10 @@ def _with(record: Record, texts: dict[str, str]) -> Record:
         case Verdict():  # what a person writes may run: their word stands in place of the check
             arguments = _parsed("arguments", texts["arguments"], dict)
             return replace(record, ok=True, arguments=arguments, problems=())
-        case Decision():
+        case Decision() if "value" in texts:
             return Outcome(_parsed("value", texts["value"]))
+        case Decision():
+            return Decision(cast("Any", texts["choice"].strip()))
         case Outcome() if "value" in texts:
             return replace(record, value=_parsed("value", texts["value"]), error=None)
         case Outcome(error=Failure() as error):
