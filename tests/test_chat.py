@@ -4,7 +4,7 @@ import pytest
 
 from tests.test_tape import LOOK, Till, pay
 from zoolab import Chat, Permissions, Scripted, Trace
-from zoolab.errors import InvalidInput, LoopError, UnknownOption
+from zoolab.errors import InvalidInput, LoopError, ModelError, UnknownOption
 from zoolab.records import Decision, Limits
 
 
@@ -33,6 +33,15 @@ def test_a_question_that_raises_is_not_in_the_conversation():
     chat.options["limits"] = Limits(turns=2)
     assert chat.say("Well?") == "Yes."
     assert chat.questions == ["Hi", "Well?"]
+
+
+def test_a_reply_that_says_nothing_is_no_answer():
+    chat = Chat([], Scripted(["Hello", "", "Yes."]))
+    chat.say("Hi")
+    with pytest.raises(ModelError, match="no answer came") as caught:
+        chat.say("What?")
+    assert caught.value.trace.outcome == "empty"
+    assert (chat.say("Well?"), chat.questions) == ("Yes.", ["Hi", "Well?"])
 
 
 def test_a_fork_goes_on_after_any_answer(tmp_path):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any, Unpack
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import excerpt, visible
 from zoolab.loop import Tools
 from zoolab.loop.options import WalkOptions, refuse_unknown
@@ -14,7 +14,7 @@ from zoolab.policy import Permissions, Policy
 from zoolab.records import Model, Record, Step
 from zoolab.runs import Trace, run
 from zoolab.tools import ToolRegistry
-from zoolab.trace.further import cut
+from zoolab.trace.further import cut, is_answered
 
 #: What the conversation itself says.
 _OWN = ("prompt", "tools", "model", "trace", "go_on", "messages", "first_turn", "meta")
@@ -82,8 +82,13 @@ class Chat:
         if self.trace.steps:
             options.pop("system", None)
             options["go_on"] = self.trace
-        self.trace = run(text, self.tools, self.model, trace=trace, ask=self.ask, **options)
-        return self.trace.answer or ""
+        trace = run(text, self.tools, self.model, trace=trace, ask=self.ask, **options)
+        if not is_answered(trace):
+            error = ModelError(f"no answer came: {trace.error or trace.outcome}")
+            error.trace = trace
+            raise error
+        self.trace = trace
+        return trace.answer or ""
 
     def fork(self, question: int) -> Chat:
         """Go on after the answer to a question, 1 being the first; returns a chat of its own.

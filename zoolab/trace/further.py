@@ -61,8 +61,7 @@ def _check(trace: TraceLog, earlier: Any, prompt: str | None, options: Mapping[s
     for name in ("messages", "first_turn"):
         if name in options:
             raise InvalidInput(f"both {name}= and go_on= are given", advice="the trace has the messages")
-    last = earlier.messages[-1:]
-    if earlier.answer is None or [message.get("role") for message in last] != ["assistant"]:
+    if not is_answered(earlier):
         turns = earlier.turns[-1:]
         waiting = [call.call.name for turn in turns for call in turn.calls.values() if call.result is None]
         raise InvalidInput(
@@ -77,6 +76,12 @@ def _check(trace: TraceLog, earlier: Any, prompt: str | None, options: Mapping[s
     if system and system not in said:
         what = "has another system prompt" if said else "has no system prompt"
         raise InvalidInput(f"the conversation {what}", advice="begin a new one, or leave out system=")
+
+
+def is_answered(trace: TraceLog) -> bool:
+    """Return whether a trace ended with an answer that stands in `messages[]`: an empty reply does not."""
+    last = trace.messages[-1:]
+    return trace.answer is not None and [message.get("role") for message in last] == ["assistant"]
 
 
 def cut(trace: T, until: int) -> T:
