@@ -117,10 +117,10 @@ def test_the_options_of_a_walk_are_the_same_wherever_they_stand():
 @pytest.mark.parametrize(
     ("function", "own", "without"),
     [
-        (run, {"trace", "meta", "ask"}, set()),
-        (arun, {"trace", "meta", "ask"}, set()),
+        (run, {"trace", "meta", "ask", "go_on"}, set()),
+        (arun, {"trace", "meta", "ask", "go_on"}, set()),
         (awalk, {"trace"}, set()),
-        (as_tool, {"trace", "meta", "ask"}, set()),
+        (as_tool, {"trace", "meta", "ask", "go_on"}, set()),
         (with_tools, set(), {"messages"}),
         (Trace.fork, {"model", "tools", "ask"}, {"messages", "system", "first_turn", "tape"}),
     ],

@@ -56,6 +56,7 @@ from zoolab.trace.taped import Taped as Taped
 from zoolab.trace.taped import taped as taped
 from zoolab_connect.faulty import Faulty as Faulty
 from zoolab_connect.proxy.watch import watch as watch
+from zoolab_course.chat import Chat as Chat
 from zoolab_course.local import LocalModel as LocalModel
 from zoolab_course.magic import load_ipython_extension as load_ipython_extension
 from zoolab_course.predictions import predict as predict

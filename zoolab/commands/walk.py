@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,7 +18,7 @@ from zoolab.commands.asking import DEFAULT_RECORDING, DEFAULT_TOOLS, is_live, mo
 from zoolab.commands.listing import print_json
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import encode, visible
-from zoolab.loop import walk
+from zoolab.loop import Walk, walk
 from zoolab.loop.about import about
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
@@ -52,8 +53,30 @@ def show_walk(options: argparse.Namespace) -> int:
 def _walk(options: argparse.Namespace) -> int:
     """Walk, showing each step as it comes; the trace is kept whatever happens."""
     trace = Trace()
-    name, tools, system = _opening_of(options)
+    name, tools, system = opening_of(options, tools_named(*options.tools) if options.tools else None)
     model, permissions = model_of(options, name), Permissions.of_user()
+    given = {"system": system, "policy": permissions, "calls": options.calls}
+    try:
+        if not options.json:
+            print(visible(who_answers(model, options)))
+        drive_on_screen(trace, partial(walk, options.prompt, tools, model, **given), options)
+    except ReplayMiss as miss:
+        advice = "see zoolab walk --list, or ask a model with --local or --live"
+        raise ReplayMiss(miss.what, advice=advice) from miss
+    finally:
+        _keep(trace, options)
+    _tell_error(trace)
+    for found in trace.diagnose():
+        if found.code == "no_tool_call":
+            print(visible(f"zoolab: {found.what}: {found.evidence[-1]}; {found.advice}"), file=sys.stderr)
+    return 1 if trace.error is not None else 0
+
+
+def drive_on_screen(trace: Trace, begin: Callable[..., Walk], options: argparse.Namespace) -> None:
+    """Walk to the end, showing each step as it comes; whoever sits at the terminal is asked for permission.
+
+    `begin` makes the walk; it gets `on_delta`.
+    """
     screen = sys.stdout
     show = None if options.json else _printer(screen)
     live = options.stream and show is not None and screen.isatty()
@@ -71,30 +94,20 @@ def _walk(options: argparse.Namespace) -> int:
             parts += [f"\n{name} " if name else "", arguments]
         print(visible("".join(parts)), end="", flush=True, file=screen)
 
-    try:
-        if not options.json:
-            print(visible(_who(model, options)))
-        # What a tool prints must not mix with the steps: standard output is the walk's.
-        with redirect_stdout(sys.stderr):
-            on_delta = type_out if live else None
-            given = {"system": system, "policy": permissions, "on_delta": on_delta, "calls": options.calls}
-            drive(trace, walk(options.prompt, tools, model, **given), answer)
-    except ReplayMiss as miss:
-        advice = "see zoolab walk --list, or ask a model with --local or --live"
-        raise ReplayMiss(miss.what, advice=advice) from miss
-    finally:
-        _keep(trace, options)
-    _tell_error(trace)
-    for found in trace.diagnose():
-        if found.code == "no_tool_call":
-            print(visible(f"zoolab: {found.what}: {found.evidence[-1]}; {found.advice}"), file=sys.stderr)
-    return 1 if trace.error is not None else 0
+    # What a tool prints must not mix with the steps: standard output is the walk's.
+    with redirect_stdout(sys.stderr):
+        drive(trace, begin(on_delta=type_out if live else None), answer)
 
 
-def _opening_of(options: argparse.Namespace) -> tuple[str, ToolRegistry, str | None]:
-    """The first recording that has the prompt, and its tools and system prompt: whoever answers gets them."""
+def opening_of(
+    options: argparse.Namespace, registry: ToolRegistry | None
+) -> tuple[str, ToolRegistry, str | None]:
+    """The first recording that has the prompt, and its tools and system prompt: whoever answers gets them.
+
+    With a registry, only what was recorded with its tools counts.
+    """
     names = [options.recording] if options.recording else ANSWERING
-    tools = tools_named(*options.tools).schemas() if options.tools else None
+    tools = None if registry is None else registry.schemas()
     for name in names:
         for body in Recording(name).openings:
             first, asked = body["messages"][0], body["messages"][-1]
@@ -102,8 +115,8 @@ def _opening_of(options: argparse.Namespace) -> tuple[str, ToolRegistry, str | N
             offered = body.get("tools", [])
             wanted = tools in (None, offered) and options.system in (None, system)
             if asked.get("content") == options.prompt and wanted:
-                return name, tools_defined(offered), system
-    return names[0], tools_named(*(options.tools or DEFAULT_TOOLS)), options.system
+                return name, tools_defined(offered) if registry is None else registry, system
+    return names[0], tools_named(*DEFAULT_TOOLS) if registry is None else registry, options.system
 
 
 def _show_saved(options: argparse.Namespace) -> int:
@@ -140,7 +153,7 @@ def _list(names: Sequence[str], as_json: bool) -> None:
         print_json(found)
 
 
-def _who(model: Any, options: argparse.Namespace) -> str:
+def who_answers(model: Any, options: argparse.Namespace) -> str:
     recording: Recording | None = about(model).recording
     if recording is not None:
         cut = "; the pieces are cut by zoolab" if options.stream else ""

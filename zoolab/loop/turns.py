@@ -81,6 +81,8 @@ class Turns:
         self.offered: tuple[dict[str, Any], ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
         self.messages = Messages()
+        #: How many of them an earlier walk has shown.
+        self.known = 0
         self.ids = CallIds()
         #: The reply of this turn.
         self.reply = Reply({"role": "assistant", "content": None})
@@ -130,6 +132,7 @@ class Turns:
         """Open the conversation: the system prompt describes the tools if they are not sent with requests."""
         choice = self.options.tool_choice
         told = list[Tool]()
+        self.known = len(messages) if prompt is not None and self.options.first_turn > 1 else 0
         if self.calls == "text" and choice != "none":
             told = self._pick([*messages, {"role": "user", "content": prompt or ""}])
         self._open(opening_messages(prompt, self.system, messages, told, choice))
@@ -156,7 +159,7 @@ class Turns:
         if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
         request = Request(self.messages, self.offered, choice, self.settings, self.withheld)
-        new = len(self.messages) if first else 0
+        new = len(self.messages) - self.known if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:
             request = _settled(answer, request)

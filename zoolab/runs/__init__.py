@@ -347,6 +347,7 @@ class RunOptions(WalkOptions, total=False):
 
     trace: Trace | None
     ask: Callable[[Step], Record | None] | None
+    go_on: Trace | None
 
 
 @passes_on(walk)
@@ -358,6 +359,7 @@ def run(
     trace: Trace | None = None,
     meta: Mapping[str, Any] | None = None,
     ask: Callable[[Step], Record | None] | None = None,
+    go_on: Trace | None = None,
     **options: Unpack[WalkOptions],
 ) -> Trace:
     """Walk to the end and return the trace.
@@ -370,24 +372,39 @@ def run(
         meta: What else is known of the run, as for `Trace`; not together with `trace`.
         ask: Answers a step that waits for permission, with a `Decision`, or an `Outcome` in place of
             running it; by default nobody does, and the call is denied.
+        go_on: A conversation that ended with an answer: the prompt is a further question in it. The new
+            trace begins with all steps of this one, and its turns go on counting. The tools stay the same.
         options: As for `walk`; `tape` also takes the path of a recording of the whole run, model and tools: a
             file that does not exist yet is recorded; one that exists is played, and then nothing runs and no
             model is asked.
 
     Raises:
         ZoolabError: What ended the walk; its `trace` is the trace so far.
+        InvalidInput: The conversation of `go_on` has no answer yet, or other tools.
 
     >>> from zoolab import Scripted
     >>> run("Hi", [], Scripted(["Hello"])).answer
     'Hello'
+    >>> first = run("Hi", [], Scripted(["Hello"]))
+    >>> both = run("And now?", [], Scripted(["Good day"]), go_on=first)
+    >>> [message["content"] for message in both.messages]
+    ['Hi', 'Hello', 'And now?', 'Good day']
     """
     if trace is not None and meta is not None:
         raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
-    trace = Trace(meta=meta) if trace is None else trace
     path = options.get("tape")
     if isinstance(path, str | PathLike):
         model, options["tape"] = on_tape(path, model)
-    steps = walk(prompt, tools, model, **options)
+    if go_on is None:
+        trace = Trace(meta=meta) if trace is None else trace
+        steps = walk(prompt, tools, model, **options)
+    else:
+        from zoolab.trace.further import ask_further
+
+        if trace is None:
+            trace = Trace(meta=getattr(go_on, "meta", None) if meta is None else meta)
+            trace.began = getattr(go_on, "began", None)
+        steps = ask_further(trace, go_on, prompt, tools, model, {**options})
     trace.options = dict(steps.options)
     if ask is None:
         return Trace.record(steps, into=trace)

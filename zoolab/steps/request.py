@@ -17,6 +17,7 @@ TEXT_PROTOCOL = (
     '{{"name": "<tool name>", "arguments": {{<parameters>}}}}\n'
     "{else_what}"
 )
+_PROTOCOL_BEGINS = TEXT_PROTOCOL.partition("{")[0]
 _ELSE = {
     "auto": "If no tool is needed, answer in plain text.",
     "required": "Begin with a call of one of them.",
@@ -40,6 +41,8 @@ def opening_messages(
     lines = [
         f"- {tool.name}: {tool.description} Parameters: {encode(tool.parameters)}" for tool in text_tools
     ]
+    if _PROTOCOL_BEGINS in first and all(line in first for line in lines):
+        lines = []
     else_what = _ELSE.get(tool_choice, f"Begin with a call of {tool_choice}.")
     parts = (system, TEXT_PROTOCOL.format(tools="\n".join(lines), else_what=else_what) if lines else "")
     instructions = "\n\n".join(part for part in parts if part and part not in first)

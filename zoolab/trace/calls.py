@@ -79,6 +79,8 @@ class Turn:
     own: list[int] = field(default_factory=list)
     #: The number after that of its last step.
     end: int = 0
+    #: Whether its request says something new, as the first one of each question does.
+    asks: bool = False
 
 
 def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Turn]:
@@ -86,7 +88,8 @@ def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Tur
     turns: list[Turn] = []
     for seq, step in enumerate(steps):
         if isinstance(step.record, Request):
-            turns.append(Turn(seq, step.turn, step.record, own=[seq], end=seq + 1))
+            asks = step.appended > 0 or not turns
+            turns.append(Turn(seq, step.turn, step.record, own=[seq], end=seq + 1, asks=asks))
         elif turns:
             turn = turns[-1]
             turn.end = seq + 1
@@ -102,6 +105,11 @@ def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Tur
 def turn_at(turns: Sequence[Turn], seq: int) -> int:
     """Return the position of the turn that a step is in; -1 before the first turn."""
     return bisect_right(turns, seq, key=attrgetter("seq")) - 1
+
+
+def question_at(turns: Sequence[Turn], seq: int) -> int:
+    """The position of the turn that began the question to which a step belongs; 0 before the first."""
+    return max((i for i in range(turn_at(turns, seq) + 1) if turns[i].asks), default=0)
 
 
 def _add(call: Call, seq: int, step: Step, original: Record | None) -> None:

@@ -14,7 +14,7 @@ from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Limits, Model, Record, Reply, Request, Step
 from zoolab.steps.define import as_registry
 from zoolab.tools import ToolRegistry
-from zoolab.trace.calls import turn_at
+from zoolab.trace.calls import Turn, question_at, turn_at
 from zoolab.trace.log import TraceLog, drive, tools_of
 from zoolab.trace.tape import Missing, OwnReplies, TraceTape, options_of
 
@@ -22,12 +22,14 @@ T = TypeVar("T", bound=TraceLog)
 _Place = tuple[str, int, int | None]
 _Records = dict[_Place, Record]
 Ask = Callable[[Step], Record | None]
+#: What the steps that are kept have.
+_OF_THE_START = ("model", "messages", "system", "first_turn")
 
 
 def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
     """Do the work of `Trace.fork`."""
     ask = options.pop("ask", None)
-    options = {**options_of(trace), **options}
+    options = {**options_of(trace, seq), **options}
     model = model or options.get("model")
     if model is None:
         raise InvalidInput("no model to continue the fork", advice="pass model=")
@@ -49,24 +51,43 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
         ReplayMiss: A request or a call comes that is not on the tape; shows the nearest one. Its `trace` is
             the child so far.
     """
+    turns, options = trace.turns, options_of(trace, seq)
+    found = max(0, turn_at(turns, seq))
     # The limits of the run, less the turns before the fork: it ends when the run ended.
-    options = options_of(trace)
     limits = options.get("limits") or Limits()
-    if trace.outcome == "loop_limit" and "limits" not in trace.options:  # a file does not say them
-        limits = replace(limits, turns=len(trace.turns))
-    before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
-    limits = replace(limits, turns=max(1, limits.turns - max(0, before)))
-    options |= {"limits": limits, "policy": None}
-    found = turn_at(trace.turns, seq)
-    model = OwnReplies(trace, otherwise, trace.turns[found].seq if found > 0 else 0)
+        if trace.outcome == "loop_limit" and "limits" not in trace.options:  # a file does not say them
+            limits = replace(limits, turns=len(turns) - question_at(turns, seq))
+    before = found - question_at(turns, seq)
+    begun = replace(limits, turns=max(1, limits.turns - before))
+    registry = tools_of(trace)
+    model = OwnReplies(trace, otherwise, turns[found].seq if found else 0)
     try:
-        child = _forked(trace, seq, edit, model, tools_of(trace), options, "stop", None)
+        given = options | {"limits": begun, "policy": None}
+        child = _forked(trace, seq, edit, model, registry, given, "stop", None)
+        for turn in turns[found + 1 :]:
+            if turn.asks:
+                _ask_next(trace, turn, child, registry, model)
     except ZoolabError as error:
         if isinstance(error.trace, TraceLog):
             error.trace.options = dict(trace.options)
         raise
     child.options = dict(trace.options)
     return child
+
+
+def _ask_next(trace: TraceLog, turn: Turn, child: TraceLog, registry: ToolRegistry, model: Any) -> None:
+    """Ask a further question of a trace in a child that has come to an answer; nothing runs."""
+    options, step = options_of(trace, turn.seq), trace.steps[turn.seq]
+    said = step.messages.tolist()
+    if child.messages != trace.messages_at(turn.seq - 1):  # the child has said something else
+        said = [*child.messages, *step.new_messages]
+    for name in _OF_THE_START:
+        options.pop(name, None)
+    tape = TraceTape.of(trace, turn.seq, "stop")
+    options |= {"tape": tape, "policy": _permissions(None, trace, turn.seq, registry)}
+    again = walk(None, registry, model, messages=said, first_turn=child.steps[-1].turn + 1, **options)
+    next(again)  # the tools are defined already
+    _drive(child, Walk(_with_news(again, step.appended)), {}, tape, None)
 
 
 def _forked(
@@ -79,7 +100,7 @@ def _forked(
     missing: Missing,
     ask: Ask | None,
 ) -> T:
-    for name in ("model", "messages", "system", "first_turn"):  # the steps that are kept have these
+    for name in _OF_THE_START:
         options.pop(name, None)
     # A result is made anew where what it is made of is not what it was.
     results = options.get("envelope") == options_of(trace)["envelope"]
@@ -98,8 +119,8 @@ def _forked(
     child.meta["forked_at"] = seq
     if seq != found.seq and found.reply is not None:
         model = _FirstThen(found.reply, model)
-    if found is not turns[0] and options.get("tool_choice") != "none":
-        options["tool_choice"] = "auto"  # a forced choice held for the first turn
+    if not found.asks and options.get("tool_choice") != "none":
+        options["tool_choice"] = "auto"  # a forced choice held for the first turn of its question
     before = {i: trace.originals.get(i, steps[i].record) for i in turn}
     edits = {i: steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
@@ -108,7 +129,7 @@ def _forked(
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
     answers = {_place_of(steps[i], before[i]): record for i, record in edits.items()}
-    return _drive(child, Walk(_with_news(again, request)), answers, tape, ask)
+    return _drive(child, Walk(_with_news(again, request.appended)), answers, tape, ask)
 
 
 def _check_functions(trace: TraceLog) -> None:
@@ -140,11 +161,7 @@ def child_of(trace: T, until: int, options: dict[str, Any]) -> T:
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": until}
     child.options = options
-    for seq in range(until):
-        child.add(trace.steps[seq])
-        child.started[seq] = trace.started[seq]
-        if seq in trace.originals:
-            child.originals[seq] = trace.originals[seq]
+    child.keep(trace, until)
     return child
 
 
@@ -164,16 +181,16 @@ def _drive(child: T, steps: Walk, answers: _Records, tape: TraceTape, ask: Ask |
     return drive(child, steps, answer, waits)
 
 
-def _with_news(steps: Any, request: Step) -> Generator[Step, Any, Any]:
+def _with_news(steps: Any, appended: int) -> Generator[Step, Any, Any]:
     """Return the walk; its first request shows as new the messages that were new in the trace."""
-    answer: Any = None
+    answer, first = None, True
     while True:
         try:
             step = steps.send(answer)
         except StopIteration as end:
             return end.value
-        if step.kind == "request" and step.turn == request.turn:
-            step = step._replace(appended=request.appended)
+        if first:
+            step, first = step._replace(appended=appended), False
         answer = yield step
 
 

@@ -231,13 +231,23 @@ class TraceLog(Recording):
         try:
             if step.messages is not self.journal.latest:
                 self.journal.commit(step.messages)
-            self.started.append(max(0.0, (came or perf_counter()) - self._zero))
+            self.started.append(max(0.0, (perf_counter() if came is None else came) - self._zero))
             self.steps.append(step)
         except BaseException:
             del self.started[count:], self.steps[count:]
             raise
         if self._stream is not None:
             self._write("change", count, "step")
+
+    def keep(self, trace: TraceLog, until: int) -> None:
+        """Take the first `until` steps of another trace as they are; time goes on from the last of them."""
+        self._zero = came = 0.0
+        for seq in range(until):
+            if seq in trace.originals:
+                self.originals[seq] = trace.originals[seq]
+            came = trace.started[seq]
+            self.add(trace.steps[seq], came)
+        self._zero = perf_counter() - came
 
     def _write(self, call: str, *given: Any) -> None:
         """Write to the live file; if that fails, the trace goes on in memory alone."""

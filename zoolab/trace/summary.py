@@ -60,7 +60,12 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
 
 
 def outcome_of(steps: Sequence[Step]) -> str:
-    """Say how a walk without an error ended: `answer`, its last reply's end, or the choice it ignored."""
+    """Say how a walk without an error ended: `answer`, its last reply's end, or the choice it ignored.
+
+    Of several questions, the last one counts.
+    """
+    asked = (seq for seq, step in enumerate(steps) if step.kind == "request" and step.appended)
+    steps = steps[max(asked, default=0) :]
     last = steps[-1] if steps else None
     unfinished = last.error_code if last is not None and isinstance(last.record, Reply) else None
     ignored = next(ignored_choices(steps), None)

@@ -28,7 +28,7 @@ from zoolab.records import (
 )
 from zoolab.steps.result import METADATA
 from zoolab.tools import Tool
-from zoolab.trace.calls import Call, Turn
+from zoolab.trace.calls import Call, Turn, question_at
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
 
@@ -88,7 +88,8 @@ class TraceTape:
         own = trace.options.get("tape")
         if isinstance(own, TraceTape):
             calls += own.left_by(trace)
-        before = [turn for turn in turns if turn.end <= since]
+        # Retries and repetitions are counted within one question.
+        before = [turn for turn in turns[question_at(turns, since) :] if turn.end <= since]
         return cls(calls, missing, results=results, before=before)
 
     def left_by(self, trace: TraceLog) -> list[Call]:
@@ -192,20 +193,24 @@ class OwnReplies:
         )
 
 
-def options_of(trace: TraceLog) -> dict[str, Any]:
-    """Return the options of a run, by which it can be repeated; those that a file does not say are read off
-    its steps.
+def options_of(trace: TraceLog, seq: int = -1) -> dict[str, Any]:
+    """Return the options of a run, by which it can be repeated from step `seq`; those that a file does not
+    say are read off its steps.
     """
     turns = trace.turns
     read: dict[str, Any] = {"calls": _calls_of(trace), "envelope": _envelope_of(trace)}
+    known = trace.options
     if turns:
-        read["tool_choice"] = turns[0].request.tool_choice
+        asked = turns[question_at(turns, trace.index(seq))]
+        read["tool_choice"] = asked.request.tool_choice
+        if any(turn.asks for turn in turns[turns.index(asked) + 1 :]):  # they are those of the last question
+            known = {name: value for name, value in known.items() if name != "tool_choice"}
         read["limits"] = Limits(turns=max(Limits().turns, len(turns)))
         described = turns[0].request.settings.get("response_format")
         schema = described.get("json_schema") if isinstance(described, dict) else None
         if isinstance(schema, dict) and isinstance(schema.get("schema"), dict):
             read["answer_schema"] = schema["schema"]
-    return read | trace.options
+    return read | known
 
 
 def _calls_of(trace: TraceLog) -> str:

@@ -3,6 +3,7 @@
 from zoolab.commands.table import commands_in
 
 _COMMANDS = commands_in(__name__)
+CHAT = _COMMANDS["chat"]
 RECORD = _COMMANDS["record"]
 LOCAL = _COMMANDS["local"]
 DOCTOR = _COMMANDS["doctor"]
