@@ -55,8 +55,8 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
     found = max(0, turn_at(turns, seq))
     # The limits of the run, less the turns before the fork: it ends when the run ended.
     limits = options.get("limits") or Limits()
-        if trace.outcome == "loop_limit" and "limits" not in trace.options:  # a file does not say them
-            limits = replace(limits, turns=len(turns) - question_at(turns, seq))
+    if trace.outcome == "loop_limit" and "limits" not in trace.options:  # a file does not say them
+        limits = replace(limits, turns=len(turns) - question_at(turns, seq))
     before = found - question_at(turns, seq)
     begun = replace(limits, turns=max(1, limits.turns - before))
     registry = tools_of(trace)
