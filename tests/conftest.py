@@ -45,12 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help="leave out the files that take longest, but for the notebooks and labs that you changed",
+        help="leave out the files that take longest, but for a sample, and the work that you changed",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--quick`, leave out the long files; what somebody has named or changed is still run.
+    """With `--quick`, leave out the long files; what is a sample, or named, or changed, is still run.
 
     Processes that share the tests begin with the long files, so that all of them end at about the same time.
     """
@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item
         for item in items
         if item.path.stem in LONG and item.path.stem not in named
-        if not any(name in item.name for name in changed)
+        if not any(name in item.name for name in changed) and not item.get_closest_marker("sample")
     ]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in set(left_out)]

@@ -22,7 +22,7 @@ def test_a_wrong_answer_differs_and_a_right_one_does_not():
         wanted = inputs.results(read_cells(right_answers("l2")["solution"]), isolation)
         assert FAILED not in wanted
         assert inputs.difference(read_cells(right_answers("l2")["bisect"]), isolation, wanted) is None
-        found = inputs.difference([wrong_answers("l2")["exact_fit_refused"].code], isolation, wanted)
+        found = inputs.difference([wrong_answers("l2")["keeps_the_oldest"].code], isolation, wanted)
         assert found is not None
         assert found.wanted in wanted
         assert found.came != found.wanted

@@ -64,6 +64,13 @@ def test_the_command_says_which_case_finds_what_and_which_is_of_no_use(lab: Path
     ]
 
 
+def test_the_command_names_a_verdict_that_is_not_as_it_should_be(lab: Path, capsys):
+    (lab / "wrong.toml").write_text(EXAMPLE.replace("adds_up", "nothing_costs_nothing"), encoding="utf-8")
+    ran = Shell(capsys)("labs", "cases", lab)
+    assert ran.code == 1
+    assert "other cases fail than wrong.toml says: asks_twice" in ran.out
+
+
 def test_an_answer_may_be_a_change_of_a_file_or_code_of_its_own(lab: Path):
     (lab / "right").mkdir()
     (lab / "right" / "short.py").write_text("total = lambda prices, convert: sum(map(convert, prices))\n")

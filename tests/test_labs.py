@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tools.building import build_labs, built_files, solved
+from tools.choosing import surplus
 from tools.masters import for_student
 from tools.wrong_answers import FEW_CASES, WrongAnswer, reasons_to_stay, right_answers, wrong_answers
 from zoolab.commands.cli import run
@@ -34,9 +35,12 @@ Grading = Callable[[str, Answer], Grade]
 
 
 def each_of(answers: Callable[[str], Mapping[str, Answer]]) -> pytest.MarkDecorator:
-    """A test for each of these answers of every lab."""
-    found = [(lab, name, answer) for lab in LABS for name, answer in answers(lab).items()]
-    rows = [pytest.param(lab, answer, id=f"{lab}-{name}") for lab, name, answer in found]
+    """A test for each of these answers of every lab; the quick tier runs the first one of each lab."""
+    rows = [
+        pytest.param(lab, answer, id=f"{lab}-{name}", marks=[] if number else pytest.mark.sample)
+        for lab in LABS
+        for number, (name, answer) in enumerate(answers(lab).items())
+    ]
     return pytest.mark.parametrize(("lab", "answer"), rows)
 
 
@@ -50,7 +54,7 @@ def graded_once(lab: Lab, answer: Answer, isolation: Isolation) -> Grade:
     """The grade of a file; of a wrong answer, in the cases that tell.
 
     These are all cases that must fail, and of those that must not, a quarter, another one for each answer,
-    so many answers still meet each case. `zoolab labs verify` plays all cases with all answers.
+    so many answers still meet each case. `zoolab labs cases` plays all cases with all answers, each night.
     """
     if not isinstance(answer, WrongAnswer):
         return grade(lab, answer, isolation)
@@ -135,29 +139,29 @@ def test_a_part_earns_points_before_the_others_are_written(lab: str, shut_in_for
 
 @each_wrong_answer
 def test_a_wrong_answer_fails_the_cases_that_it_should(lab: str, answer: WrongAnswer, graded: Grading):
-    found = graded(lab, answer)
-    assert found.points < found.out_of
-    assert answer.is_caught_by(failed(found)), (answer.why, failed(found))
-
-
-@each_wrong_answer
-def test_one_mistake_costs_about_one_case_or_says_why_not(lab: str, answer: WrongAnswer, graded: Grading):
-    found = failed(graded(lab, answer))
+    """It costs few cases, or it says why not; and each case says what happened."""
+    grade = graded(lab, answer)
+    found = failed(grade)
+    assert grade.points < grade.out_of
+    assert answer.is_caught_by(found), (answer.why, found)
     assert (len(found) > FEW_CASES) == bool(answer.why_so_many), list(found)
-    assert answer.why_so_many[-1:] in ("", ".")
+    assert [case.name for case in grade.cases if not case.passed and not (case.happened and case.hint)] == []
 
 
-@each_wrong_answer
-def test_a_wrong_answer_is_told_what_happened(lab: str, answer: WrongAnswer, graded: Grading):
-    for case in graded(lab, answer).cases:
-        assert case.passed or (case.happened and case.hint)
+@each_lab
+def test_the_wrong_answers_are_python_and_say_why_they_are_wrong(lab: str):
+    cases = {case.name for case in load_lab(lab).cases}
+    for answer in wrong_answers(lab).values():
+        assert ast.parse(answer.code).body
+        assert answer.why.endswith("."), answer.name
+        assert answer.why_so_many[-1:] in ("", "."), answer.name
+        assert answer.fails <= cases, answer.name
 
 
-@each_wrong_answer
-def test_a_wrong_answer_is_python_and_says_why_it_is_wrong(lab: str, answer: WrongAnswer):
-    assert ast.parse(answer.code).body
-    assert answer.why.endswith(".")
-    assert answer.fails <= {case.name for case in load_lab(lab).cases}
+@each_lab_of_the_course
+def test_a_case_has_at_most_three_wrong_answers_of_its_own(lab: str):
+    """More of them show nothing new: `python -m tools.choosing LAB --write` takes them out."""
+    assert surplus(lab) == []
 
 
 @each_lab_of_the_course

@@ -15,6 +15,9 @@ import pytest
 
 @pytest.mark.parametrize("lab", ["l3", "l1"])
 def test_it(lab): ...
+
+@pytest.mark.sample
+def test_once(): ...
 """
 
 
@@ -64,15 +67,15 @@ def collected(project: Path, *words: str) -> list[str]:
 
 
 def test_the_long_files_are_left_out(project: Path):
-    assert collected(project) == ["test_it[l3]", "test_it[l1]", "test_this"]
-    assert collected(project, "--quick") == ["test_this"]
+    assert collected(project) == ["test_it[l3]", "test_it[l1]", "test_once", "test_this"]
+    assert collected(project, "--quick") == ["test_once", "test_this"]
 
 
 def test_what_was_changed_or_named_is_run(project: Path):
     (project / "labs" / "l1" / "master.py").write_text("x = 1", encoding="utf-8")
     (project / "labs" / "README.md").write_text("more", encoding="utf-8")
-    assert collected(project, "--quick") == ["test_it[l1]", "test_this"]
-    assert collected(project, "--quick", "tests/test_labs.py") == ["test_it[l3]", "test_it[l1]"]
+    assert collected(project, "--quick") == ["test_it[l1]", "test_once", "test_this"]
+    assert collected(project, "--quick", "tests/test_labs.py") == ["test_it[l3]", "test_it[l1]", "test_once"]
 
 
 def drawn(project: Path, *words: str) -> str:

@@ -68,8 +68,8 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
 
     Raises `InvalidInput` if a table is not complete, or if a change does not fit the right answer.
 
-    >>> wrong_answers("l1")["first_call_only"].why
-    'Runs the first call of a reply and forgets the others.'
+    >>> wrong_answers("l2")["keeps_the_oldest"].why
+    'Fills the budget from the front, so the newest messages go first.'
     """
     file, tables = _tables_of(lab)
     usual, right, found = tables.pop("of", SOLUTION), right_answers(lab), {}
@@ -104,11 +104,16 @@ def _tables_of(lab: str) -> tuple[Path, dict[str, Any]]:
 
 
 def print_findings(name: str, as_json: bool = False) -> int:
-    """Grade a lab's wrong answers and print which of them fail each case; 1 if an answer is of no use, or a
-    case is and nobody says why it stays, else 0."""
-    lab, failed = load_lab(name), dict[str, set[str]]()
+    """Grade a lab's wrong answers and print which of them fail each case.
+
+    Returns 1 if an answer is of no use or has another verdict than it must have, or if a case is of no use
+    and nobody says why it stays; else 0.
+    """
+    lab = load_lab(name)
+    answers = wrong_answers(name)
+    failed: dict[str, set[str]] = {}
     with shut_in(lab) as isolation:
-        for wrong in wrong_answers(name).values():
+        for wrong in answers.values():
             graded = grade_cells(lab, [wrong.code], isolation, name=wrong.name)
             failed[wrong.name] = {case.name for case in graded.cases if not case.passed}
     finding = {case.name: [wrong for wrong in failed if case.name in failed[wrong]] for case in lab.cases}
@@ -120,10 +125,11 @@ def print_findings(name: str, as_json: bool = False) -> int:
     reasons = reasons_to_stay(name)
     questionable = [case.name for case in lab.cases if case.name not in alone and case.name not in reasons]
     missed = [wrong for wrong, names in failed.items() if not names]
+    odd = [wrong for wrong, names in failed.items() if names and not answers[wrong].is_caught_by(names)]
     if as_json:
-        known = {"cases": finding, "questionable": questionable, "stays": reasons, "missed": missed}
+        known = {"cases": finding, "questionable": questionable, "stays": reasons, "missed": missed, "odd": odd}
         print_json({"lab": lab.name, **known})
-        return 1 if questionable or missed else 0
+        return 1 if questionable or missed or odd else 0
     print(f"\n{lab.name}: {len(failed)} wrong answers, {len(lab.cases)} cases")
     if questionable:
         print(f"questionable, since no wrong answer fails it alone: {', '.join(questionable)}")
@@ -131,7 +137,9 @@ def print_findings(name: str, as_json: bool = False) -> int:
         print(f"no wrong answer fails {stays} alone; it stays: {why}")
     if missed:
         print(f"found by no case: {', '.join(missed)}")
-    return 1 if questionable or missed else 0
+    if odd:
+        print(f"other cases fail than wrong.toml says: {', '.join(odd)}")
+    return 1 if questionable or missed or odd else 0
 
 
 def _wrong_answer(name: str, table: dict[str, Any], right: dict[str, Path]) -> WrongAnswer:

@@ -2,6 +2,7 @@
 
 python -m tools.mutation l1
 python -m tools.mutation l1 --of plain --seed 2
+python -m tools.mutation l1 --number 20    # only so many, drawn by the seed, as each night does
 python -m tools.mutation policy --number 30 --seed 2
 
 The mutants of a lab are graded: they have to lose points. The mutants of a part of zoolab (policy, forks,
@@ -16,10 +17,12 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from random import Random
+from typing import Any
 
 from tools.mutation.modules import Part, parts, survivors
 from tools.mutation.mutants import mutants_of_cells
-from tools.wrong_answers import right_answers
+from tools.wrong_answers import SOLUTION, right_answers
 from zoolab.files import course_folder
 from zoolab_grader import grade_cells
 from zoolab_grader.isolation import shut_in
@@ -37,11 +40,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("name", help="a lab, or a part of zoolab")
     parser.add_argument("--of", action="append", metavar="NAME", help="of a lab, only this right answer")
     parser.add_argument("--seed", action="append", metavar="N")
-    parser.add_argument("--number", type=int, default=25, help="of a part, how many mutants are drawn")
+    parser.add_argument("--number", type=int, help="how many mutants are drawn: of a part, 25 by default")
     options = parser.parse_args(arguments)
     part = parts().get(options.name)
     if part is not None:
-        return try_part(options.name, part, options.number, options.seed or ["1"])
+        return try_part(options.name, part, options.number or 25, options.seed or ["1"])
+    if options.number:
+        of = options.of or [_measured(options.name).get("of", SOLUTION)]
+        return grade_lab(options.name, of, options.seed or ["1"], options.number)
     return grade_lab(options.name, options.of, options.seed or ["1", "2"])
 
 
@@ -59,15 +65,22 @@ def try_part(name: str, part: Part, number: int, seeds: Sequence[str]) -> int:
     return 1 if survived else 0
 
 
-def grade_lab(lab_name: str, answers: Sequence[str] | None, seeds: Sequence[str]) -> int:
-    """Print the mutants of a lab's right answers that keep all points. Return 1 if one is not listed."""
+def grade_lab(
+    lab_name: str, answers: Sequence[str] | None, seeds: Sequence[str], number: int | None = None
+) -> int:
+    """Print the mutants of a lab's right answers that keep all points. Return 1 if one is not listed.
+
+    With `number`, so many of them are drawn by the first seed.
+    """
     lab, unexplained = load_lab(lab_name), 0
     with shut_in(lab) as isolation:
         for name, path in right_answers(lab_name).items():
             if answers and name not in answers:
                 continue
             killed, survived, listed = 0, 0, equivalents(lab_name, name)
-            for mutant, changed in mutants_of_cells(read_cells(path), lab.functions):
+            every = [*mutants_of_cells(read_cells(path), lab.functions)]
+            tried = every if number is None else Random(seeds[0]).sample(every, min(number, len(every)))
+            for mutant, changed in tried:
                 grades = (grade_cells(lab, changed, isolation, seed) for seed in seeds)
                 if not all(grade.points == grade.out_of for grade in grades):
                     killed += 1
@@ -78,7 +91,7 @@ def grade_lab(lab_name: str, answers: Sequence[str] | None, seeds: Sequence[str]
                 else:
                     unexplained += 1
                     print(f"{name}:{mutant.name}", flush=True)
-            for mutant_name in listed.elements():
+            for mutant_name in listed.elements() if number is None else ():
                 print(f"{name}:{mutant_name}  is listed as equivalent, and loses points")
             print(f"{lab_name}, {name}: {killed} of {killed + survived} mutants lose points", flush=True)
     return 1 if unexplained else 0
@@ -86,12 +99,17 @@ def grade_lab(lab_name: str, answers: Sequence[str] | None, seeds: Sequence[str]
 
 def equivalents(lab: str, name: str) -> Counter[str]:
     """The mutants of a right answer that `labs/mutation.toml` lists as equivalent, by name."""
-    measured = tomllib.loads((course_folder("labs") / "mutation.toml").read_text(encoding="utf-8")).get(
-        lab, {}
-    )
+    measured = _measured(lab)
     if measured.get("of") != name:
         return Counter()
     return Counter(mutant for mutants in measured["equivalent"].values() for mutant in mutants)
+
+
+def _measured(lab: str) -> dict[str, Any]:
+    """What `labs/mutation.toml` says of a lab; nothing if the lab is not in it."""
+    text = (course_folder("labs") / "mutation.toml").read_text(encoding="utf-8")
+    found: dict[str, Any] = tomllib.loads(text).get(lab, {})
+    return found
 
 
 if __name__ == "__main__":
