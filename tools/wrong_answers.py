@@ -127,8 +127,8 @@ def print_findings(name: str, as_json: bool = False) -> int:
     missed = [wrong for wrong, names in failed.items() if not names]
     odd = [wrong for wrong, names in failed.items() if names and not answers[wrong].is_caught_by(names)]
     if as_json:
-        known = {"cases": finding, "questionable": questionable, "stays": reasons, "missed": missed, "odd": odd}
-        print_json({"lab": lab.name, **known})
+        known = {"cases": finding, "questionable": questionable, "stays": reasons}
+        print_json({"lab": lab.name, **known, "missed": missed, "odd": odd})
         return 1 if questionable or missed or odd else 0
     print(f"\n{lab.name}: {len(failed)} wrong answers, {len(lab.cases)} cases")
     if questionable:
