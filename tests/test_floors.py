@@ -25,6 +25,7 @@ FLOORS = [
     ["lazy", "mini"],
     ["errors"],
     ["files", "running.interrupts", "jsontext"],
+    ["secret_places"],
     ["plugins", "running.awaited", "running.jobs", "schema", "secrets", "text", "tokens"],
     ["textcalls"],
     ["records.messages"],

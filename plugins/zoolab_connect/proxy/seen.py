@@ -62,6 +62,10 @@ _MOST_PATHS, _LONGEST_PATH = 100, 200
 _OTHER_PATHS = "other paths"
 #: Characters of what is said of a request that cannot be read.
 _LONGEST_SAID = 500
+#: Bytes that may wait to be written before the next request waits as well, and those that each task adds.
+_MOST_WAITING, _OF_TASK = MAX_BYTES, 1_000
+#: Seconds that the end of an answer waits until it is written: if fewer bytes than _LITTLE wait, or more.
+_PATIENCE, _LITTLE, _HASTE = 10.0, 500_000, 0.03
 #: Seconds after which a browser that waits is told that nothing is new.
 _QUIET = 15.0
 #: Steps on a page. It is for watching; `Trace.to_html` makes a page of one conversation.
@@ -205,6 +209,8 @@ class Seen(AbstractContextManager["Seen"]):
         self._conversations = Conversations(self._begin, self._grown)
         self._inspectors: list[Inspector] = []
         self._told: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        #: How many bytes wait to be written.
+        self._waiting, self._most_waiting, self._room = 0, _MOST_WAITING, threading.Condition()
         self._before: dict[str, str | None] = {}
         self.pages = LivePages(lambda: self.traces)
 
@@ -318,7 +324,7 @@ class Seen(AbstractContextManager["Seen"]):
         """Wait until all that has passed through is in the traces."""
         seen = threading.Event()
         if self._recorder.is_alive():
-            self._told.put(seen.set)
+            self._later(seen.set)
             seen.wait()
 
     # What passes through
@@ -329,21 +335,46 @@ class Seen(AbstractContextManager["Seen"]):
         if page is not None:
             return page
         if request.api is None:
-            self._told.put(partial(self._pass, request))
+            self._later(partial(self._pass, request))
             return self._upstream(request)
         api, came = request.api, perf_counter()
         found: list[Conversation] = []  # none if the request cannot be read as one of a conversation
-        self._told.put(lambda: found.append(self._conversations.ask(*read_request(api, request), came)))
+        size = len(request.content)
+        self._later(lambda: found.append(self._conversations.ask(*read_request(api, request), came)), size)
         response = self._upstream(request)
 
         def hear(heard: Heard) -> None:
             ended = perf_counter()
-            self._told.put(lambda: self._answered(found, response, said_in(api, response, heard), ended))
+            written = self._later(
+                lambda: self._answered(found, response, said_in(api, response, heard), ended),
+                len(heard.content),
+            )
+            # The program knows the end of its answer when that is written, unless that takes long.
+            written.wait(_PATIENCE if self._waiting < _LITTLE else _HASTE)
 
         return _tapped(response, hear)
 
     def _odd(self, said: str) -> None:
-        self._told.put(lambda: self.unread.append(scrub(said)[:_LONGEST_SAID]))
+        self._later(lambda: self.unread.append(scrub(said)[:_LONGEST_SAID]))
+
+    def _later(self, task: Callable[[], None], size: int = 0) -> threading.Event:
+        """Have something done after all that came before; waits if too much waits already. Tells the end."""
+        done = threading.Event()
+        with self._room:
+            self._room.wait_for(lambda: self._waiting < self._most_waiting or not self._recorder.is_alive())
+            self._waiting += size + _OF_TASK
+
+        def do() -> None:
+            try:
+                task()
+            finally:
+                with self._room:
+                    self._waiting -= size + _OF_TASK
+                    self._room.notify_all()
+                done.set()
+
+        self._told.put(do)
+        return done
 
     # What is made of it, in a thread of its own
 
