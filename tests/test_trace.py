@@ -198,7 +198,7 @@ def test_errors_and_tool_calls():
 COLUMNS = [
     *("run_id", "case_id", "variant", "model", "seed", "turn", "seq", "step", "slot", "call_id", "attempt"),
     *("tool", "arguments", "expected_tool", "status", "error_code", "error_type", "message", "outcome"),
-    *("fault", "t_start"),
+    *("fault", "origin", "t_start"),
     *("duration_ms", "n_messages", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning"),
     "tokens_cache_write",
 ]
