@@ -293,7 +293,7 @@ EXTRAS: Mapping[str, str] = {
     **dict.fromkeys(("needle_rs", "xllamacpp"), "local"),
     **dict.fromkeys(("mcp", "mcp_types", "anyio", "httpx2", "uvicorn"), "mcp"),
     **dict.fromkeys(("yaml", "zstandard"), "logs"),
-    **dict.fromkeys(("brotli", "h11"), "proxy"),
+    "brotli": "proxy",
     "opentelemetry": "otel",
     "distributed": "cluster",
     "wordllama": "embed",

@@ -17,13 +17,12 @@ from http import HTTPStatus
 from socketserver import BaseRequestHandler, TCPServer, ThreadingMixIn
 from typing import Any
 
-from zoolab.errors import InvalidInput, needs
+import h11
+
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
 from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream
 from zoolab_connect.proxy.headers import Headers
-
-needs("h11")
-import h11  # noqa: E402 (a library of an extra)
 
 #: Seconds without a word on a connection.
 _IDLE = 600.0
