@@ -50,8 +50,9 @@ VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 # The commands of zoolab, known before it is installed.
 COMMANDS = (
-    *("lab", "walk", "inspect", "policy", "proxy", "stress", "endpoint", "record", "local", "doctor"),
-    *("mcp", "serve-tools", "course", "labs", "datasets", "grade", "progress", "experiment", "plugins"),
+    *("lab", "walk", "chat", "inspect", "bisect", "policy", "proxy", "stress", "endpoint", "record", "local"),
+    *("doctor", "mcp", "serve-tools", "course", "labs", "datasets", "grade", "progress", "experiment"),
+    *("cases", "secrets", "completion", "plugins"),
 )
 # These are start.py's own, and need what developers need.
 FOR_DEVELOPERS = ("test", "bench", "site")

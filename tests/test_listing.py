@@ -32,7 +32,7 @@ LISTING = {
     "mcp tools own": "restart_service",
 }
 #: What prints lines of JSON, each as it comes, takes minutes, or has tests of its own.
-OTHERS = {"walk", "doctor", "endpoint", "labs cases", "secrets"}
+OTHERS = {"walk", "doctor", "endpoint", "labs cases", "secrets", "bisect"}
 
 
 @pytest.fixture

@@ -86,7 +86,11 @@ def form(name: str, flags: int = re.VERBOSE | re.IGNORECASE) -> re.Pattern[str]:
 
 
 def may_hold(text: str) -> bool:
-    """Whether there may be a secret in a text at all; a quick answer that is often yes."""
+    """Tell whether there may be a secret in a text at all; a quick answer that is often yes.
+
+    >>> may_hold("password=hunter2"), may_hold("The sum is 100.")
+    (True, False)
+    """
     if len(text) < _SHORT:
         said = _bytes(text).lower()
         if said.translate(None, _HARMLESS) or _LONG_WORD in said.translate(_KINDS):
@@ -96,7 +100,11 @@ def may_hold(text: str) -> bool:
 
 
 def without_places(texts: Sequence[str]) -> Iterator[str]:
-    """The texts in which no secret can begin, as a whole looked through at once."""
+    """Yield the texts in which no secret can begin; they are looked through together.
+
+    >>> list(without_places(["The sum is 100.", "It is sunny."]))
+    ['The sum is 100.', 'It is sunny.']
+    """
     start = 0
     while start < len(texts):
         stop, size = start, 0
@@ -117,7 +125,11 @@ def without_places(texts: Sequence[str]) -> Iterator[str]:
 
 
 def is_data(text: str) -> bool:
-    """Whether a text is data in base64, as those of a picture: no secret is looked for in them."""
+    """Tell whether a text is data in base64, as those of a picture: no secret is looked for in them.
+
+    >>> is_data("QUJD" * 300), is_data("ABC")
+    (True, False)
+    """
     if len(text) < _LEAST_DATA:
         return False
     head = _HEAD.match(text)
@@ -128,7 +140,11 @@ def is_data(text: str) -> bool:
 def replaced(
     text: str, pattern: re.Pattern[str], places: list[Place], new: Callable[[re.Match[str]], str]
 ) -> str:
-    """As `pattern.sub(new, text)`, but the pattern is tried only where a match can begin."""
+    """Do what `pattern.sub(new, text)` does, but try the pattern only where a match can begin.
+
+    >>> replaced("a1 b2 c3", re.compile("[a-z][0-9]"), [(3, 4)], lambda found: "-")
+    'a1 - c3'
+    """
     parts, end = list[str](), 0
     if not places:
         return text
@@ -192,7 +208,11 @@ def _too_many(found: Sequence[object], piece: bytes, dense: int = _DENSE) -> boo
 
 
 def places_of_names(text: str) -> tuple[list[Place], list[Place]]:
-    """Where a name and its value can begin; and what tells by its surroundings that a secret stands there."""
+    """Find where a name and its value can begin, and where the surroundings tell of a secret.
+
+    >>> places_of_names("my password=hunter2 is")
+    ([(0, 4)], [(3, 4)])
+    """
     odd = not text.isascii() and any(each in text for each in _ODD)
     if odd or _ESCAPES in text:
         return [(0, len(text))], [(0, len(text))]
@@ -246,7 +266,11 @@ def _matcher(name: str) -> Callable[[str, int], object]:
 
 
 def places_of_tokens(text: str) -> list[Place]:
-    """Where a token can begin: at its first letters if it may be short, else where a long word begins."""
+    """Find where a token can begin: at its first letters if it may be short, else where a long word begins.
+
+    >>> places_of_tokens("the key sk-abcdef")
+    [(8, 9)]
+    """
     found = list[Place]()
     for place, piece in _pieces(text):
         said = _bytes(piece)
@@ -268,7 +292,11 @@ def places_of_tokens(text: str) -> list[Place]:
 
 
 def embedded(text: str) -> list[Place]:
-    """Where data stand in base64, as those of a picture."""
+    """Find where data stand in base64, as those of a picture.
+
+    >>> embedded("see data:image/png;base64,QUJD and")
+    [(4, 30)]
+    """
     found, at = list[Place](), text.find("data:")
     while at >= 0:
         end = at + 1

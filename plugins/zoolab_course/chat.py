@@ -84,7 +84,8 @@ class Chat:
             options["go_on"] = self.trace
         trace = run(text, self.tools, self.model, trace=trace, ask=self.ask, **options)
         if not is_answered(trace):
-            error = ModelError(f"no answer came: {trace.error or trace.outcome}")
+            what = f"no answer came: {trace.error or trace.outcome}"
+            error = ModelError(what, advice="ask again, or look into the error's trace")
             error.trace = trace
             raise error
         self.trace = trace

@@ -38,7 +38,8 @@ class RecordedTools:
             try:
                 outcome = decode_record({"type": "outcome", **entry["outcome"]}, Messages())
             except InvalidTrace as error:
-                raise InvalidInput(f"{path.name}, call {number}: {error}") from None
+                advice = f"delete {path.name}, and the tools are asked again"
+                raise InvalidInput(f"{path.name}, call {number}: {error}", advice=advice) from None
             key = str(call.get("case")), call_as_text(call["tool"], call["arguments"])
             self._known[key].append(cast("Outcome", outcome))
 

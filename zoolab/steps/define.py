@@ -127,7 +127,8 @@ def tool(
         fields = _of_others(function)
         if fields is not None:
             if strict or param_names is not None:
-                raise InvalidToolSignature("strict and param_names describe functions, not other tools")
+                what = "strict and param_names describe functions, not other tools"
+                raise InvalidToolSignature(what, advice="leave them out: the tool has a schema of its own")
             made: Tool = Tool(**{**fields, **given})
             made.checker.compile()
             return made

@@ -62,7 +62,8 @@ class FileTape:
             try:
                 decode_record({"type": "outcome", **entry["outcome"]}, Messages())
             except InvalidTrace as error:
-                raise InvalidInput(f"{self.recording.path.name}, call {number}: {error}") from None
+                what = f"{self.recording.path.name}, call {number}: {error}"
+                raise InvalidInput(what, advice="record the run again, into another file") from None
             self._waiting[_text_of(entry["call"])].append(entry["outcome"])
 
     def __repr__(self) -> str:
@@ -240,7 +241,8 @@ def _arguments(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str
         made: dict[str, Any] = to_json_value(given)
         return made
     except NotJSON as error:
-        raise InvalidInput(f"a call on a tape has arguments that are not JSON: {error}") from None
+        what = f"a call on a tape has arguments that are not JSON: {error}"
+        raise InvalidInput(what, advice="mark a function that takes plain values") from None
 
 
 def _played(outcome: Outcome) -> Any:
