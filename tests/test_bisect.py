@@ -118,6 +118,16 @@ def edits_of(step, first):
             return [(replace(result, content="edited"), "result")]
 
 
+def test_an_edited_last_result_of_a_run_that_a_limit_ended_is_found():
+    trace = Till().run(*[[("pay", {"euros": "x"})]] * 3)
+    assert trace.outcome == "retries_exhausted"
+    edit = replace(trace.steps[-1].record, content="edited")
+    child = ended(lambda: trace.fork(len(trace) - 1, edit, model=Scripted([])))
+    assert child.messages[-1]["content"] == "edited"
+    found = bisect(trace, child)
+    assert (found.a, found.cause) == (len(trace) - 1, "result")
+
+
 @settings(max_examples=50)
 @given(replies=REPLIES, data=st.data(), saved=st.booleans())
 def test_an_edited_record_is_found_at_its_step(replies, data, saved, tmp_path_factory):

@@ -12,7 +12,7 @@ from itertools import islice
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zoolab.errors import InvalidInput, Recording, ZoolabError
+from zoolab.errors import InvalidInput, LoopError, Recording, ZoolabError
 from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import encode_any, is_strict
 from zoolab.loop import Steps, Walk
@@ -180,6 +180,8 @@ class TraceLog(Recording):
             self._write("end")
             raise
         except BaseException as error:
+            if answer is not None and isinstance(error, LoopError):  # the last step was answered
+                self._settle(answer, _answered(self.steps[-1], answer))
             self._broken(error, walk)
             raise
 
@@ -373,6 +375,16 @@ def _before(step: Step) -> Messages:
     if isinstance(step.messages, Condensed):
         return step.messages.before
     return step.messages.first(len(step.messages) - step.appended)
+
+
+def _answered(step: Step, answer: Record | Step) -> Messages:
+    """`messages[]` after a last step that was answered: its result may be another one."""
+    given = answer.record if isinstance(answer, Step) else answer
+    if not isinstance(given, Result) or step.call is None:
+        return step.messages
+    return step.messages.first(len(step.messages) - 1).with_next(
+        {**given.message, "tool_call_id": step.call.id}
+    )
 
 
 def _thrown(steps: Walk, interrupt: KeyboardInterrupt, _answer: object) -> Step:
