@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell import Shell
+from tills import LOOK, REPLIES, Till, pay
 
 from zoolab import Decision, Limits, Outcome, Policy, Scripted, Trace, bisect, run, tool
 from zoolab.errors import InvalidInput, Problem, ZoolabError
@@ -18,33 +19,6 @@ EVIL = "<script>alert(1)</script>\x1b[2J\ud800"
 KEY = "sk-proj-" + "Zq81TestTestTestTest9xW"
 
 
-class Till:
-    """The tools of a till."""
-
-    def __init__(self):
-        self.looked = 0
-
-        @tool(risk="high")
-        def pay(euros: int) -> str:
-            """Pay."""
-            if euros > 100:
-                raise ValueError("too much")
-            return f"paid {euros}"
-
-        @tool
-        def look() -> int:
-            """Look at the till."""
-            self.looked += 1
-            return self.looked
-
-        self.tools = [pay, look]
-
-    def run(self, *replies, **options):
-        """A run in which a person allows what costs less than 1,000; also one that an error ended."""
-        ask = lambda step: Decision("once" if step.record.arguments["euros"] < 1_000 else "deny")  # noqa: E731
-        return ended(lambda: run("Go.", self.tools, Scripted(list(replies)), ask=ask, **options))
-
-
 def ended(make):
     """A trace, also if an error ended it."""
     try:
@@ -53,26 +27,7 @@ def ended(make):
         return error.trace
 
 
-def pay(euros):
-    """A call of `pay`."""
-    return ("pay", {"euros": euros})
-
-
-LOOK = ("look", {})
 FLY = ("fly", {})
-REPLIES = st.lists(
-    st.lists(
-        st.one_of(
-            st.just(LOOK),
-            st.sampled_from([1, 200, 5_000]).map(pay),
-            st.just(("pay", {"euros": "x"})),
-            st.just(FLY),
-        ),
-        min_size=1,
-        max_size=3,
-    ),
-    max_size=3,
-)
 
 
 @settings(max_examples=50)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tills import LOOK, REPLIES, Till, pay
 
 from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ReplayMiss
 from zoolab.models.scripted import Scripted
@@ -18,45 +19,6 @@ from zoolab.trace.codec import MAX_VALUE_CHARS
 from zoolab.trace.events import as_read, events_of
 
 
-class Till:
-    """Tools that count what they are paid, and a clock that is asked again and again."""
-
-    def __init__(self):
-        self.paid, self.looked = [], 0
-
-        @tool(risk="high")
-        def pay(euros: int) -> str:
-            """Pay."""
-            self.paid.append(euros)
-            if euros > 100:
-                raise ValueError("too much")
-            return f"paid {euros}"
-
-        @tool
-        def look() -> int:
-            """Look at the till."""
-            self.looked += 1
-            return self.looked
-
-        self.tools = [pay, look]
-
-    def run(self, *replies, **options):
-        """A run in which a person allows what costs less than 1,000; also one that an error ended."""
-        ask = lambda step: Decision("once" if step.record.arguments["euros"] < 1_000 else "deny")  # noqa: E731
-        try:
-            return run("Go.", self.tools, Scripted(list(replies)), ask=ask, **options)
-        except LoopError as error:
-            return error.trace
-
-
-def pay(euros):
-    """A call of `pay`."""
-    return ("pay", {"euros": euros})
-
-
-LOOK = ("look", {})
-
-
 def untaped(trace):
     """The events of a trace without what differs by design: its name, its times, the mark of the tape."""
     told = [as_read(event) for event in events_of(trace)]
@@ -67,21 +29,6 @@ def untaped(trace):
             event.pop(name, None)
         event.pop("started", None)
     return told
-
-
-REPLIES = st.lists(
-    st.lists(
-        st.one_of(
-            st.just(LOOK),
-            st.sampled_from([1, 200, 5_000]).map(pay),
-            st.just(("pay", {"euros": "x"})),
-            st.just(("fly", {})),
-        ),
-        min_size=1,
-        max_size=3,
-    ),
-    max_size=3,
-)
 
 
 @given(replies=REPLIES, data=st.data(), saved=st.booleans())

@@ -8,17 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from zoolab.errors import InvalidInput, InvalidTrace
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.models.recording import Header, Recording
-from zoolab.records import Decision, Messages, Outcome, TapedCall, Tool
-from zoolab.records import Earlier as Earlier
+from zoolab.records import Decision, Earlier, Outcome, TapedCall, Tool
 from zoolab.secrets import scrub_json
-from zoolab.trace.codec import Shown, decode_record
+from zoolab.trace.codec import Shown
 from zoolab.trace.tape import call_as_text
-from zoolab.trace.taped import encode_outcome
+from zoolab.trace.taped import encode_outcome, outcomes_in
 
 
 class RecordedTools:
@@ -33,15 +32,9 @@ class RecordedTools:
         self._recording = Recording(path, Header("recorded", "", "tools"))
         self._known = defaultdict[tuple[str, str], list[Outcome]](list)
         self._locks = defaultdict[str, threading.RLock](threading.RLock)
-        for number, entry in enumerate(self._recording.calls, 1):
-            call = entry["call"]
-            try:
-                outcome = decode_record({"type": "outcome", **entry["outcome"]}, Messages())
-            except InvalidTrace as error:
-                advice = f"delete {path.name}, and the tools are asked again"
-                raise InvalidInput(f"{path.name}, call {number}: {error}", advice=advice) from None
+        for call, outcome in outcomes_in(self._recording):
             key = str(call.get("case")), call_as_text(call["tool"], call["arguments"])
-            self._known[key].append(cast("Outcome", outcome))
+            self._known[key].append(outcome)
 
     @contextmanager
     def of(self, case: str) -> Iterator[_OfRun]:

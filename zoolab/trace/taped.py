@@ -10,7 +10,7 @@ import functools
 import inspect
 import os
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -57,14 +57,9 @@ class FileTape:
         self.recording = Recording(path, None if self.plays else Header("recorded", "", "tools"))
         self.failures: Mapping[str | None, int] = {}
         self.earlier: Sequence[Earlier] = ()
-        self._waiting = defaultdict[str, deque[dict[str, Any]]](deque)
-        for number, entry in enumerate(self.recording.calls if self.plays else [], 1):
-            try:
-                decode_record({"type": "outcome", **entry["outcome"]}, Messages())
-            except InvalidTrace as error:
-                what = f"{self.recording.path.name}, call {number}: {error}"
-                raise InvalidInput(what, advice="record the run again, into another file") from None
-            self._waiting[_text_of(entry["call"])].append(entry["outcome"])
+        self._waiting = defaultdict[str, deque[Outcome]](deque)
+        for call, outcome in outcomes_in(self.recording) if self.plays else ():
+            self._waiting[_text_of(call)].append(outcome)
 
     def __repr__(self) -> str:
         return f"<FileTape {self.recording.path.name}: {len(self.recording.calls)} calls>"
@@ -90,7 +85,7 @@ class FileTape:
                 if waiting is not None
                 else nearest_difference(asked, self._waiting, "recorded"),
             )
-        outcome = cast("Outcome", decode_record({"type": "outcome", **waiting.popleft()}, Messages()))
+        outcome = waiting.popleft()
         if isinstance(outcome.value, Shown):
             raise ReplayMiss(
                 f"{name} holds only a part of the result of {tool}", advice="run it without a tape"
@@ -253,6 +248,17 @@ def _played(outcome: Outcome) -> Any:
     kind, name = _FAILURES.get(error.code, ExecutionFailed), error.exception or ""
     raised = (type(name, (kind,), {}) if name.isidentifier() else kind)(error.message)
     raise raised if outcome.fault is None else marked(raised, outcome.fault)
+
+
+def outcomes_in(recording: Recording) -> Iterator[tuple[dict[str, Any], Outcome]]:
+    """Yield the recorded calls with their outcomes, in order; `InvalidInput` names one that is none."""
+    for number, entry in enumerate(recording.calls, 1):
+        try:
+            outcome = decode_record({"type": "outcome", **entry["outcome"]}, Messages())
+        except InvalidTrace as error:
+            what = f"{recording.path.name}, call {number}: {error}"
+            raise InvalidInput(what, advice="record the calls again, into another file") from None
+        yield entry["call"], cast("Outcome", outcome)
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
