@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput
 from zoolab_grader import Callback, Frame, Lab, Student, Wrong, case, grade_cells
 from zoolab_grader.channel import MAX_MEMORY, MAX_TOTAL, PATIENCE, Channel, Gone, Late, Process, Use, Wait
-from zoolab_grader.isolation import Forked, Forking, Isolation, Plain, places_for, plan_for, shut_in
+from zoolab_grader.isolation import Forked, Forking, Isolation, Plain, Plan, places_for, plan_for, shut_in
 from zoolab_grader.worker.jail import FILTER, FORK, NAMESPACES
 from zoolab_grader.worker.linux import Refusals
 
@@ -161,6 +161,11 @@ def test_cells_run_as_in_a_notebook(cells, value, each):
     assert asked(each, *cells) == value
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that the first thread of a process started."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 class Unlucky(Forking):
     """Kills the monitor of its first process, as a system does whose memory is short."""
 
@@ -169,9 +174,8 @@ class Unlucky(Forking):
     def start(self) -> Forked:
         process = super().start()
         while self.unlucky:
-            children = Path(f"/proc/{process.worker}/task/{process.worker}/children").read_text().split()
-            if children:
-                os.kill(int(children[0]), signal.SIGKILL)
+            if children := children_of(process.worker):
+                os.kill(children[0], signal.SIGKILL)
                 self.unlucky = False
         return process
 
@@ -180,6 +184,35 @@ def test_a_monitor_that_is_gone_costs_no_case(each: Forking):
     with closing(Unlucky(each.plan)) as isolation:
         assert asked(isolation, "def f(): return 1") == 1
         assert not isolation.unlucky
+
+
+class Remembering(Forking):
+    """Knows which processes it started."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.started: list[Forked] = []
+
+    def start(self) -> Forked:
+        self.started.append(super().start())
+        return self.started[-1]
+
+
+@pytest.mark.parametrize("step", [NAMESPACES, FILTER])
+def test_a_monitor_that_goes_during_a_call_costs_no_case(step: str):
+    with closing(Remembering(forking(step).plan)) as isolation:
+        if not at_hand(isolation):
+            pytest.skip(f"no {step} here")
+
+        def kill() -> bool:
+            first = len(isolation.started) == 1
+            if first:
+                os.kill(children_of(isolation.started[0].worker)[0], signal.SIGKILL)
+            return first
+
+        waits = "def f(kill):\n    while kill():\n        while True: pass\n    return 1"
+        assert asked(isolation, waits, ask=kill) == 1
+        assert len(isolation.started) == 2
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no system to fork on")
@@ -524,6 +557,13 @@ def waited(uses: list[Use | None], seconds: float = 0.2, look: float = 0.0) -> W
     return wait
 
 
+def own_queue() -> float:
+    """Seconds in which this thread was ready to run, and others ran: they are charged to nobody."""
+    with suppress(OSError):
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
+
+
 def test_a_process_that_waits_for_its_turn_is_given_more_time():
     assert waited([Use(0.0, 0, awake=True)]).waited >= 0.2 * PATIENCE
     assert waited([None]).waited >= 0.2 * PATIENCE
@@ -540,8 +580,9 @@ def test_a_process_that_sleeps_is_not():
 
 
 def test_many_processes_pay_for_the_time_in_which_they_are_looked_at():
+    queued = own_queue()
     many = waited([Use(0.0, 0, awake=False)], look=0.1)
-    assert many.charged > many.waited + 0.09
+    assert many.charged > many.waited + 0.09 - (own_queue() - queued)
     alone = waited([Use(0.0, 0, awake=False, queued=0.0)], look=0.1)
     assert alone.charged < alone.waited + 0.09
 

@@ -140,11 +140,20 @@ def grade_cells(
 
 
 def grade_case(case: Case, student: Student, seed: str, unreadable: str = "") -> CaseGrade:
-    """What a submission gets for a case; `unreadable` says why there is no submission."""
+    """What a submission gets for a case; `unreadable` says why there is no submission.
+
+    A case in which a process ended and nothing says why is judged once more.
+    """
     failed = CaseGrade(case.name, case.asks, 0, case.points, case.public, hint=case.hint)
     if unreadable:
         hint = "Run your notebook from top to bottom, save it, and hand that in."
         return replace(failed, happened=cleaned(unreadable, MAX_HAPPENED), hint=hint)
+    student.unexplained = False
+    found = _judged(case, student, seed, failed)
+    return _judged(case, student, seed, failed) if student.unexplained else found
+
+
+def _judged(case: Case, student: Student, seed: str, failed: CaseGrade) -> CaseGrade:
     try:
         case.check(student, random.Random(f"{seed}/{case.name}"))
     except Wrong as wrong:

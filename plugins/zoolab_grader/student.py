@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from zoolab.jsontext import visible
-from zoolab_grader.channel import WHOLE, Closed, Gone, Late, Process, Wait, in_words
+from zoolab_grader.channel import UNEXPLAINED, WHOLE, Closed, Gone, Late, Process, Wait, in_words
 from zoolab_grader.worker.serve import KINDS, SIMPLE
 
 
@@ -90,6 +90,8 @@ class Student:
     broken: dict[str, str] = field(default_factory=dict, init=False)
     #: Whether a cell or a call has used up its time: the next calls get less of it.
     late: bool = field(default=False, init=False)
+    #: Whether a call has lost its process and nothing says why: the machine may have been the reason.
+    unexplained: bool = field(default=False, init=False)
     _process: Process | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -163,6 +165,7 @@ class Student:
         except Closed as closed:
             how = wait.end()
             self.stop()
+            self.unexplained = self.unexplained or how == UNEXPLAINED
             raise Wrong(f"`{name}` ended its process: {how or closed}") from None
         except Gone as gone:
             wait.end()
