@@ -344,6 +344,15 @@ print(
 table
 
 # %% [markdown]
+# Does the model correct a call that failed validation? The picture counts each call once, with its retries. The last bar holds the calls after which no valid
+# call of the same tool followed.
+
+# %%
+from zoolab.plots import RetryWaterfallDisplay
+
+RetryWaterfallDisplay.from_frame(steps)
+
+# %% [markdown]
 # What does `diagnose()` find in these runs?
 
 # %%

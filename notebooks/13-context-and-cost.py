@@ -84,6 +84,14 @@ guess.reveal(
 )
 
 # %% [markdown]
+# The picture shows all of it, step by step. Each dashed line is a request, which sends everything below the line once more.
+
+# %%
+from zoolab.plots import MessageGrowthDisplay
+
+MessageGrowthDisplay.from_trace(trace)
+
+# %% [markdown]
 # The estimate is not exact, because each model cuts text into tokens in its own way, and because a chat template adds words. It is good enough to decide what to
 # shorten. For a bill, use `reported`.
 #

@@ -102,6 +102,14 @@ guess.reveal(
 )
 
 # %% [markdown]
+# Here is the same as a picture: for each fault, how many runs came to the right answer all the same. (There is one run for each, so the intervals are wide.)
+
+# %%
+from zoolab_study.plots import FaultRecoveryDisplay
+
+FaultRecoveryDisplay.from_frame(study.frame, summary=study.summary)
+
+# %% [markdown]
 # After each of the other six faults, the loop reported one error to the script, and the script called again. The column `turns` counts the requests: an error
 # costs one more. A real model may not try again. Notebook 07 measures that.
 
