@@ -62,7 +62,7 @@ MINE = """
 from zoolab.apis.chat import ChatCompletions
 from zoolab.models import Scripted
 from zoolab.plugins import Command, Reader
-from zoolab.runs.readers.found import Conversation
+from zoolab_connect.readers.found import Conversation
 from zoolab.records import Request
 from zoolab.tools import ToolRegistry
 from zoolab import tool
@@ -126,7 +126,7 @@ warnings.simplefilter("ignore")
 import zoolab
 from zoolab import Faulty, Scripted, model_for, plots, run
 from zoolab.apis import APIS
-from zoolab.runs.imported import read_conversations
+from zoolab_connect.imported import read_conversations
 from zoolab.toolbox.catalog import tools_named
 open("it.json", "w").write('{"lines": ["Hi"]}')
 tools = tools_named("clocks")

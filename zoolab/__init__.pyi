@@ -55,6 +55,7 @@ from zoolab.tools import ToolRegistry as ToolRegistry
 from zoolab.trace.taped import Taped as Taped
 from zoolab.trace.taped import taped as taped
 from zoolab_connect.faulty import Faulty as Faulty
+from zoolab_connect.imported import read_conversations as read_conversations
 from zoolab_connect.proxy.watch import watch as watch
 from zoolab_course.chat import Chat as Chat
 from zoolab_course.local import LocalModel as LocalModel

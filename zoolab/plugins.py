@@ -112,6 +112,22 @@ class Group:
         entry = _own(self.name).get(name) or _all(self.name).get(name)
         return None if entry is None else self.load(entry)
 
+    def needed(self, name: str, does: str) -> Any:
+        """Return what is registered by this name; it does what the core alone does not.
+
+        Raises:
+            InvalidInput: Nothing is registered by this name.
+            BrokenPlugin: It cannot be imported, or lacks something.
+
+        >>> NAMES.needed("nobody", "answers")
+        Traceback (most recent call last):
+        zoolab.errors.InvalidInput: nothing that is installed answers; install all of zoolab
+        """
+        found = self.find(name)
+        if found is None:
+            raise InvalidInput(f"nothing that is installed {does}", advice="install all of zoolab")
+        return found
+
     def entries(self) -> dict[str, EntryPoint]:
         """Return every entry point by its name, whether or not what it names can be used."""
         return dict(sorted(_all(self.name).items()))

@@ -273,10 +273,7 @@ class Trace(TraceLog):
         """
         from zoolab.plugins import DISPLAYS
 
-        found = DISPLAYS.find("to_case")
-        if found is None:
-            raise InvalidInput("nothing here makes cases", advice="install zoolab again")
-        return found(self, step, expect)
+        return DISPLAYS.needed("to_case", "makes cases")(self, step, expect)
 
     def to_otel(
         self, provider: TracerProvider | None = None, *, content: bool = False, secrets: bool = False
@@ -301,11 +298,9 @@ class Trace(TraceLog):
         from zoolab.plugins import DISPLAYS
         from zoolab.trace.events import without_secrets
 
-        found = DISPLAYS.find("to_otel")
-        if found is None:
-            raise InvalidInput("nothing here makes spans", advice="install zoolab again")
         told = self if secrets else without_secrets(self)
-        spans: list[ReadableSpan] = found(told, provider, content=content)
+        make = DISPLAYS.needed("to_otel", "makes spans")
+        spans: list[ReadableSpan] = make(told, provider, content=content)
         return spans
 
     def to_markdown(self, *, secrets: bool = False) -> str:
