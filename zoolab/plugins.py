@@ -144,7 +144,7 @@ class Group:
 
 
 def registered(module: str, name: str, package: str) -> Any:
-    """Return what a plugin registered as a name, or a class of a model: `module` has it without importing it.
+    """Return what a plugin registered: a class of a model, a display for `zoolab.plots`, or another name.
 
     Raises:
         ImportError: It cannot be imported, or lacks something.
@@ -155,7 +155,8 @@ def registered(module: str, name: str, package: str) -> Any:
     """
     models = (each for each in MODELS.entries().values() if each.attr == name)
     try:
-        value = next((MODELS.load(each) for each in models), None) or NAMES.find(name)
+        named = DISPLAYS if module == "zoolab.plots" else NAMES
+        value = next((MODELS.load(each) for each in models), None) or named.find(name)
     except BrokenPlugin as error:
         raise ImportError(f"{module}.{name} is not here: {error}", name=package or None) from error
     if value is None:

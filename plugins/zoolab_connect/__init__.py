@@ -7,6 +7,7 @@ proxy/        watch a program that zoolab did not write, and run it under each f
 endpoint/     a strict server that plays reported replies to a program, and judges it
 mcp/          the Model Context Protocol
 otel.py       a trace as spans of OpenTelemetry
+processes.py  other programs, and how they end
 imported.py   files of other programs as traces
 readers/      one file for each kind of these files
 frameworks.py tools of LangChain, pydantic-ai, the OpenAI Agents SDK

@@ -4,6 +4,7 @@ cases.py          Case, Setup and Run
 design.py         what a variant changes, which runs there are, and what each is called
 runner.py         experiment(), and its workers: one run after the other, on a thread or a process
 pacing.py         the cache, the budget, the pace
+jobs.py           many items on threads, processes or a cluster; class reports use it, too
 journal.py        what is kept, a line a run
 results.py        Experiment: tables, traces, comparisons, a plot; report.py: a page
 scorers.py        what can be said of a run, and whether its calls are the expected ones

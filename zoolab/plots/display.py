@@ -7,7 +7,7 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, one_line
 from zoolab.plots.colours import BLUE, GREY, INK, PALE, SMALL
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-needs("matplotlib", "pandas")
 
 # How many characters fit in a row of a legend on 6 inches; a handle takes as much as 8.
 _LEGEND_ROOM = 95

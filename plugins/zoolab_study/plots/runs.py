@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.errors import ERROR_CODES, InvalidInput
 from zoolab.plots.colours import GREEN, GREY, INK, PINK, RED, SMALL
 from zoolab.plots.display import Display, draw_rates, finish, name_rows, percent, plain, rest, write
-from zoolab.plots.frames import GradedDisplay, check_frame, is_known, score_of
+from zoolab.plots.frames import check_frame, is_known
 from zoolab.text.wording import count
+from zoolab_study.plots.graded import GradedDisplay, score_of
 from zoolab_study.statistics import Scores, paired_difference, rate
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
     - silently wrong: a run that ended in an answer, showed no error, and is wrong. Where no run was graded,
       the picture says so in place of a number.
 
-    Which runs are graded and wrong is told by `zoolab.plots.frames.graded_runs`; a wrong one stands as
+    Which runs are graded and wrong is told by `zoolab_study.plots.graded.graded_runs`; a wrong one stands as
     no_tool_call or wrong_tool, if the tool was to blame, and else as wrong_answer.
 
     `counts_` holds a row for each code and a column for each of the four.
@@ -131,9 +132,10 @@ NO_FAULT = "no fault"
 class FaultRecoveryDisplay(GradedDisplay):
     """For each injected fault, how often the run came to its answer all the same.
 
-    A run recovers if it ends in an answer that was graded (`zoolab.plots.frames.graded_runs`) and is right.
-    A run that nobody graded is left out; if no run is graded, the picture shows how many answered and says
-    that they are not graded. A run with several faults counts for each of them. Below, for comparison, the
+    A run recovers if it ends in an answer that was graded and is right, as
+    `zoolab_study.plots.graded.graded_runs` tells. A run that nobody graded is left out; if no run is graded,
+    the picture shows how many answered and says that they are not graded. A run with several faults counts
+    for each of them. Below, for comparison, the
     runs without a fault. Intervals are of `zoolab_study.statistics.rate`.
 
     `rates_` holds for each fault recovered (`answered`, if no run is graded), rate, low, high, runs, cases.
