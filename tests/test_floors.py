@@ -46,7 +46,6 @@ FLOORS = [
     ["show"],
     ["runs"],
     ["plots"],
-    ["testing"],
     ["__init__"],
     ["commands"],
     ["__main__"],

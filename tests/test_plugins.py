@@ -217,7 +217,6 @@ trace.inspect()
 trace.to_html("story.html", interactive=True)
 plots.SequenceDisplay.from_trace(trace)
 plots.StepTimelineDisplay.from_trace(trace)
-trace.show_wires()
 try:
     zoolab.experiment
 except (ImportError, AttributeError) as error:
@@ -271,7 +270,6 @@ ROOMS: dict[str, int] = {
     "secrets": 793,
     "show": 19218,
     "steps": 3344,
-    "testing": 190,
     "text": 1368,
     "textcalls": 6043,
     "tokens": 814,

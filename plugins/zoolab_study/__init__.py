@@ -12,6 +12,7 @@ statistics.py     intervals and tests; comparison.py: what they say of two varia
 asking.py         ask_again(): what other models would do at one step
 bisecting.py      bisect(): the first step in which two traces differ, and why; bisection.py: how it is shown
 taped.py          a trace as a case, or as a test that fails when the walk takes another way
+testing.py        a plugin for pytest: the stories of tests that fail
 config.py         an experiment from a TOML file, of which experiment.schema.json says what it may hold
 """
 

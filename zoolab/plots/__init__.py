@@ -2,7 +2,6 @@
 
 StepTimelineDisplay     the six steps of a run, in their order or in seconds
 SequenceDisplay         who said what to whom
-MessageGrowthDisplay    how `messages[]` grows, and what is sent again and again
 
 They work as scikit-learn's displays do: a class method draws and returns the display, with `ax_` and
 `figure_`; nothing is shown until the notebook does. Each says in words what it shows (`alt`); `Picture` gives

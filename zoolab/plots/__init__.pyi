@@ -2,7 +2,6 @@
 # Those of another package come from the entry points of the group `zoolab.displays`.
 
 from zoolab.plots.display import Picture as Picture
-from zoolab.plots.steps import MessageGrowthDisplay as MessageGrowthDisplay
 from zoolab.plots.steps import SequenceDisplay as SequenceDisplay
 from zoolab.plots.steps import StepTimelineDisplay as StepTimelineDisplay
 from zoolab_study.plots.calls import RetryWaterfallDisplay as RetryWaterfallDisplay
@@ -10,6 +9,7 @@ from zoolab_study.plots.calls import ToolConfusionDisplay as ToolConfusionDispla
 from zoolab_study.plots.curves import CostDisplay as CostDisplay
 from zoolab_study.plots.curves import RecallDisplay as RecallDisplay
 from zoolab_study.plots.curves import ReliabilityDisplay as ReliabilityDisplay
+from zoolab_study.plots.growth import MessageGrowthDisplay as MessageGrowthDisplay
 from zoolab_study.plots.runs import AblationDisplay as AblationDisplay
 from zoolab_study.plots.runs import ErrorTaxonomyDisplay as ErrorTaxonomyDisplay
 from zoolab_study.plots.runs import FaultRecoveryDisplay as FaultRecoveryDisplay

@@ -7,8 +7,8 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import ERROR_CODES, InvalidInput
-from zoolab.plots.colours import GREEN, GREY, INK, PINK, RED, SMALL
-from zoolab.plots.display import Display, draw_rates, finish, name_rows, percent, plain, rest, write
+from zoolab.plots.colours import BLUE, GREEN, GREY, INK, PINK, RED, SMALL
+from zoolab.plots.display import Display, finish, name_rows, percent, plain, rest, write
 from zoolab.plots.frames import check_frame, is_known
 from zoolab.text.wording import count
 from zoolab_study.plots.graded import GradedDisplay, score_of
@@ -127,6 +127,28 @@ def _by_run(steps: pd.DataFrame) -> defaultdict[str, list[dict[Hashable, Any]]]:
 
 
 NO_FAULT = "no fault"
+
+
+def draw_rates(
+    ax: Axes, rates: pd.DataFrame, most: int, *, compared_with: str | None, label: str, headline: str = ""
+) -> pd.DataFrame:
+    """Draw the first `most` rows of rate, low and high, from 0 to 100 %; returns them.
+
+    The row that the others are compared with has a grey square, they have dots.
+    """
+    shown = rates.head(most)
+    for row, (name, found) in enumerate(shown.iterrows()):
+        reach = [[found["rate"] - found["low"]], [found["high"] - found["rate"]]]
+        colour, marker = (GREY, "s") if name == compared_with else (BLUE, "o")
+        ax.errorbar(found["rate"], row, xerr=reach, fmt=marker, ms=6, color=colour, capsize=4, lw=1.6)
+    name_rows(ax, [str(name) for name in shown.index])
+    reference = rates["rate"].get(compared_with)
+    if reference is not None:
+        ax.axvline(reference, color=GREY, lw=0.8, linestyle=":", zorder=0)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    finish(ax, headline, x=f"{label}, with 95 % intervals{rest(len(rates), len(shown))}", grid="x")
+    return shown
 
 
 class FaultRecoveryDisplay(GradedDisplay):
