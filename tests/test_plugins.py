@@ -43,6 +43,7 @@ WRONG = [
     (plugins.FAULTS, SimpleNamespace(name="x", stage="tool_call", does="y"), "has no breaks"),
     (plugins.FAULTS, SimpleNamespace(name="x", stage="define", does="y", breaks=len), "has the stage"),
     (plugins.TOOLBOXES, None, "is null, which cannot be called"),
+    (plugins.TEXTCALLS, "gemma", 'is "gemma", which cannot be called'),
     (plugins.READERS, len, "has no what, recognises, read"),
     (plugins.DISPLAYS, lambda trace: trace, "has no docstring"),
     (plugins.COMMANDS, SimpleNamespace(does=" ", run=len), "has no does"),

@@ -231,6 +231,11 @@ TOOLS = Group(
     "a function that takes a tool of a framework and returns the fields of a zoolab.Tool, or None",
     _is_called,
 )
+TEXTCALLS = Group(
+    "zoolab.textcalls",
+    "a function that takes a text and the parameters of each tool by name, and returns `TextCall`s",
+    _is_called,
+)
 READERS = Group("zoolab.readers", "a reader", _having(("what",), ("recognises", "read")))
 DISPLAYS = Group("zoolab.displays", "a function or class that shows a trace", _is_display)
 COMMANDS = Group("zoolab.commands", "a zoolab.plugins.Command", _having(("does",), ("run",)))
@@ -238,5 +243,6 @@ NAMES = Group("zoolab.names", "any value", _is_any)
 
 #: All groups, by their names.
 GROUPS: Mapping[str, Group] = {
-    each.name: each for each in (APIS, MODELS, FAULTS, TOOLBOXES, TOOLS, READERS, DISPLAYS, COMMANDS, NAMES)
+    each.name: each
+    for each in (APIS, MODELS, FAULTS, TOOLBOXES, TOOLS, TEXTCALLS, READERS, DISPLAYS, COMMANDS, NAMES)
 }

@@ -7,6 +7,7 @@ proxy/        watch a program that zoolab did not write, and run it under each f
 endpoint/     a strict server that plays reported replies to a program, and judges it
 mcp/          the Model Context Protocol
 otel.py       a trace as spans of OpenTelemetry
+textcalls/    calls in the text of further families of models
 wires.py      one turn in the formats of all APIs
 nested.py     a walk as a tool, and a model that calls its own tools
 awaited.py    walks that are awaited
