@@ -276,7 +276,7 @@ print("recorded:", taped(pay, file)(5))
 # The file exists now. A program that is started again plays it:
 
 # %%
-from zoolab.trace.taped import FileTape
+from zoolab_connect.taped import FileTape
 
 print("played:  ", FileTape(file).play("pay", {"euros": 5}).value)
 print("payments:", len(paid))

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from zoolab.toolbox.starter import clock_tools
 from zoolab.tools import ToolRegistry
 from zoolab_course.worlds.analytics import analytics_tools
+from zoolab_course.worlds.clock import clock_tools
 from zoolab_course.worlds.devops import devops_tools
 from zoolab_course.worlds.files import file_tools
 from zoolab_course.worlds.security import security_tools

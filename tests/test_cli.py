@@ -258,7 +258,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "option without value": (["walk", "--save"], "--save: expected one argument"),
     "unknown tool": (
         ["walk", "--tools", "add,frob"],
-        "no tools are named 'frob'; expected starter, clock, analytics",
+        "no tools are named 'frob'; expected starter, analytics, clock",
     ),
     "tool twice": (["walk", "--tools", "add,add"], "two tools are named 'add'"),
     "no recording": (["walk", "--recording", "frob.jsonl"], "cannot read frob.jsonl: No such file"),

@@ -9,8 +9,8 @@ import pytest
 
 from zoolab import Scripted
 from zoolab.running.interrupts import Hold
-from zoolab.running.jobs import Jobs, Workers
 from zoolab_study import Case, experiment
+from zoolab_study.jobs import Jobs, Workers
 
 HUNG = """
 import os, threading, time

@@ -169,7 +169,7 @@ MISSING = [
     ("from zoolab_course.local import load; load('needle')", "needle-rs"),
     ("import zoolab_connect.mcp as m, zoolab.toolbox.starter as s; m.serve([s.add])", "mcp-types"),
     ("from zoolab_connect.readers.exchanges import cassette_in; cassette_in('')", "yaml"),
-    ("from zoolab.running.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
+    ("from zoolab_study.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
 ]  # fmt: skip
 
 

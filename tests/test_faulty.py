@@ -19,12 +19,12 @@ from zoolab.errors import Fault, InvalidInput, ModelError, ZoolabError
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Limits, Outcome, Reply, Request
 from zoolab.runs import Trace
-from zoolab.runs.nested import as_tool
 from zoolab.show.moment import moments_of
 from zoolab.show.text import details
 from zoolab_connect.faulty import FAULTS
 from zoolab_connect.faulty.kinds import check_table, fault_named
 from zoolab_connect.faulty.model import BROKEN
+from zoolab_connect.nested import as_tool
 
 ARGUMENTS = {"a": 2, "unit": "C", "hosts": ["db01"]}
 LIMITS = Limits(retries=99)

@@ -12,10 +12,10 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply
 from zoolab.runs import Trace, read_conversation, run
-from zoolab.runs.awaited import arun
 from zoolab.show.text import to_markdown
 from zoolab.steps.define import tool
 from zoolab.trace.further import cut
+from zoolab_connect.awaited import arun
 
 
 def allow(step):

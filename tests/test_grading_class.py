@@ -22,12 +22,12 @@ from shell import command
 from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_lab, notebook
 
 from zoolab.errors import InvalidInput, LockHeld
-from zoolab.running.jobs import Workers, dask_executor
 from zoolab_grader.classes import grade_all, grade_class, grade_task
 from zoolab_grader.gradebook import NotGraded, Store, Terms, file_name
 from zoolab_grader.labs import folder_of, lab_version
 from zoolab_grader.report import class_page, write_report
 from zoolab_grader.submissions import Handed, find_submissions, hand_in
+from zoolab_study.jobs import Workers, dask_executor
 
 CODES = (RIGHT, HALF, WRONG)
 

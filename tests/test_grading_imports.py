@@ -15,7 +15,6 @@ TRUSTED = {
     "files",
     "jsontext",
     "running.interrupts",
-    "running.jobs",
     "runs",
     "text.markup",
     "text.wording",
@@ -32,6 +31,8 @@ def imported_by(path: Path) -> set[str]:
 def test_the_grader_imports_only_this_of_zoolab():
     own = {name for path in FILES for name in imported_by(path) if name.startswith("zoolab.")}
     assert {name.removeprefix("zoolab.") for name in own} == TRUSTED
+    study = {name for path in FILES for name in imported_by(path) if name.startswith("zoolab_study")}
+    assert study == {"zoolab_study.jobs"}
 
 
 def test_the_worker_imports_only_itself_and_the_standard_library():

@@ -32,12 +32,12 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
-from zoolab.runs.nested import as_tool
 from zoolab.show.block_types import Room
 from zoolab.show.page import MAX_STEPS, render_blocks, render_fragment, render_page
 from zoolab.text.markup import Html, block, join, style_sheet, tag, visible
 from zoolab.text.wording import duration
 from zoolab.tools import ToolRegistry
+from zoolab_connect.nested import as_tool
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
 ALLOWED |= {"aria-label", "aria-hidden", "data-label"}

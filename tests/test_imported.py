@@ -18,8 +18,8 @@ from zoolab import Replay, Scripted, ToolRegistry, Trace, run, walk
 from zoolab.apis import APIS
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
-from zoolab.runs.imported import read_conversations
 from zoolab.toolbox.starter import add, check_status, get_weather
+from zoolab_connect.imported import read_conversations
 
 CALLS = [("add", {"a": 42, "b": 58})]
 WALKED = run("What is 42 + 58?", [add], Scripted([CALLS, "It is 100."]))

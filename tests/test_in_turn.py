@@ -12,8 +12,8 @@ import pytest
 from zoolab import Scripted, ToolRegistry, check, experiment, run, tool
 from zoolab.errors import ExecutionFailed, InvalidInput
 from zoolab.running.interrupts import IN_TURN
-from zoolab.running.jobs import Workers
 from zoolab_grader.checking import passes
+from zoolab_study.jobs import Workers
 
 RIGHT = """
 def run_loop(*given):

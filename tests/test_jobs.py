@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
-from zoolab.running.jobs import Jobs, Lost, Workers
+from zoolab_study.jobs import Jobs, Lost, Workers
 
 
 class Mortal(Executor):

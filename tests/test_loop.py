@@ -14,8 +14,8 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Limits, Reply
 from zoolab.repair import RuleRepair
 from zoolab.runs import Trace, run
-from zoolab.runs.nested import as_tool
 from zoolab.steps.define import tool
+from zoolab_connect.nested import as_tool
 
 
 def test_check_status_as_documented():

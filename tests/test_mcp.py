@@ -290,7 +290,7 @@ def test_a_policy_may_deny_what_is_served() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nothing"], "no tools are named 'nothing'; expected starter, clock, analytics, "),
+        (["nothing"], "no tools are named 'nothing'; expected starter, analytics, clock, "),
         (["no.such:thing"], "cannot take thing from no.such: No module named"),
         (["zoolab_course.worlds.devops:nothing"], "has no attribute 'nothing'"),
         (["zoolab_course.worlds.devops:MAX_LINES"], "100 is not a tool"),

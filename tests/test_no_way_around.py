@@ -15,9 +15,9 @@ from zoolab.loop.runner import Runner
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Limits, Outcome, Request
 from zoolab.repair import RuleRepair
-from zoolab.runs.nested import as_tool
 from zoolab.tools import Tool, ToolRegistry
 from zoolab_connect.mcp.serve import answer_call
+from zoolab_connect.nested import as_tool
 
 SCHEMA = {
     "type": "object",

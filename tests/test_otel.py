@@ -35,7 +35,7 @@ from zoolab.errors import ERROR_CODES, InvalidInput, ModelError, ZoolabError
 from zoolab.records import Decision, Failure, Fault, Outcome, Reply
 from zoolab.repair import RuleRepair
 from zoolab.runs import drive
-from zoolab.runs.nested import as_tool
+from zoolab_connect.nested import as_tool
 from zoolab_connect.otel import MAX_DEPTH, MAX_MESSAGES, MAX_TEXT, SCHEMA_URL, encode_messages
 
 OFFICIAL = {getattr(gen_ai_attributes, name) for name in dir(gen_ai_attributes) if name.startswith("GEN_AI_")}

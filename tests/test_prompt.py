@@ -216,7 +216,7 @@ def test_a_person_ends_a_walk_of_questions(person, tmp_path):
 IN_A_NOTEBOOK = f"""
 from zoolab import Scripted, run, tool
 from zoolab.policy import ask_user
-from zoolab.runs.nested import as_tool
+from zoolab_connect.nested import as_tool
 
 wiped = []
 

@@ -44,6 +44,7 @@ print(json.dumps({
     "display": plots.in_capitals(trace),
     "name": zoolab.dozen(),
     "framework": zoolab.tool(soup).invoke({"guests": 3}),
+    "family": [call.name for call in zoolab.read_calls('@@boiling_time {"egg": "soft"}')],
 }))
 """
 
@@ -111,6 +112,7 @@ def test_what_the_example_adds_is_used_like_what_zoolab_has(installed, tmp_path)
         "display": "FIVE MINUTES.",
         "name": 12,
         "framework": 6,
+        "family": ["boiling_time"],
     }
 
 

@@ -11,7 +11,6 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 
 from zoolab.errors import InvalidSchema, Problem
-from zoolab.runs.imported import tools_offered
 from zoolab.schema.checker import (
     MAX_PROBLEMS,
     MAX_SCHEMA_DEPTH,
@@ -22,6 +21,7 @@ from zoolab.schema.checker import (
     schema_words,
 )
 from zoolab.tools import Tool
+from zoolab_connect.imported import tools_offered
 
 
 def problems(schema, value):

@@ -18,7 +18,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Context, Decision, Outcome
 from zoolab.runs import run
 from zoolab.steps.define import tool
-from zoolab.trace.taped import MAX_VALUE, FileTape, Taped, taped
+from zoolab_connect.taped import MAX_VALUE, FileTape, Taped, taped
 
 
 class Till:

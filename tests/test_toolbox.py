@@ -25,9 +25,9 @@ from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Decision, Limits
 from zoolab.runs import run
-from zoolab.toolbox.starter import clock_tools
 from zoolab_course.worlds import analytics, files
 from zoolab_course.worlds.analytics import Analytics, analytics_tools
+from zoolab_course.worlds.clock import clock_tools
 from zoolab_course.worlds.devops import DevOps, devops_tools
 from zoolab_course.worlds.files import file_tools
 from zoolab_course.worlds.security import Security, security_tools

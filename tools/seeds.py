@@ -22,10 +22,10 @@ from rich.progress import track
 
 from tools.wrong_answers import right_answers, wrong_answers
 from zoolab.files import course_folder
-from zoolab.running.jobs import Workers
 from zoolab_grader import grade_cells, lab_names, load_lab
 from zoolab_grader.isolation import kept_warm
 from zoolab_grader.submissions import read_cells
+from zoolab_study.jobs import Workers
 
 
 @dataclass(frozen=True, slots=True)

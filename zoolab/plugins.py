@@ -112,6 +112,22 @@ class Group:
         entry = _own(self.name).get(name) or _all(self.name).get(name)
         return None if entry is None else self.load(entry)
 
+    def needed(self, name: str, does: str) -> Any:
+        """Return what is registered by this name; it does what the core alone does not.
+
+        Raises:
+            InvalidInput: Nothing is registered by this name.
+            BrokenPlugin: It cannot be imported, or lacks something.
+
+        >>> NAMES.needed("nobody", "answers")
+        Traceback (most recent call last):
+        zoolab.errors.InvalidInput: nothing that is installed answers; install all of zoolab
+        """
+        found = self.find(name)
+        if found is None:
+            raise InvalidInput(f"nothing that is installed {does}", advice="install all of zoolab")
+        return found
+
     def entries(self) -> dict[str, EntryPoint]:
         """Return every entry point by its name, whether or not what it names can be used."""
         return dict(sorted(_all(self.name).items()))
@@ -128,7 +144,7 @@ class Group:
 
 
 def registered(module: str, name: str, package: str) -> Any:
-    """Return what a plugin registered as a name, or a class of a model: `module` has it without importing it.
+    """Return what a plugin registered: a class of a model, a display for `zoolab.plots`, or another name.
 
     Raises:
         ImportError: It cannot be imported, or lacks something.
@@ -139,7 +155,8 @@ def registered(module: str, name: str, package: str) -> Any:
     """
     models = (each for each in MODELS.entries().values() if each.attr == name)
     try:
-        value = next((MODELS.load(each) for each in models), None) or NAMES.find(name)
+        named = DISPLAYS if module == "zoolab.plots" else NAMES
+        value = next((MODELS.load(each) for each in models), None) or named.find(name)
     except BrokenPlugin as error:
         raise ImportError(f"{module}.{name} is not here: {error}", name=package or None) from error
     if value is None:
@@ -214,6 +231,11 @@ TOOLS = Group(
     "a function that takes a tool of a framework and returns the fields of a zoolab.Tool, or None",
     _is_called,
 )
+TEXTCALLS = Group(
+    "zoolab.textcalls",
+    "a function that takes a text and the parameters of each tool by name, and returns `TextCall`s",
+    _is_called,
+)
 READERS = Group("zoolab.readers", "a reader", _having(("what",), ("recognises", "read")))
 DISPLAYS = Group("zoolab.displays", "a function or class that shows a trace", _is_display)
 COMMANDS = Group("zoolab.commands", "a zoolab.plugins.Command", _having(("does",), ("run",)))
@@ -221,5 +243,6 @@ NAMES = Group("zoolab.names", "any value", _is_any)
 
 #: All groups, by their names.
 GROUPS: Mapping[str, Group] = {
-    each.name: each for each in (APIS, MODELS, FAULTS, TOOLBOXES, TOOLS, READERS, DISPLAYS, COMMANDS, NAMES)
+    each.name: each
+    for each in (APIS, MODELS, FAULTS, TOOLBOXES, TOOLS, TEXTCALLS, READERS, DISPLAYS, COMMANDS, NAMES)
 }

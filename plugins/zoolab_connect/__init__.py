@@ -7,7 +7,14 @@ proxy/        watch a program that zoolab did not write, and run it under each f
 endpoint/     a strict server that plays reported replies to a program, and judges it
 mcp/          the Model Context Protocol
 otel.py       a trace as spans of OpenTelemetry
-readers/      files of other programs
+textcalls/    calls in the text of further families of models
+wires.py      one turn in the formats of all APIs
+nested.py     a walk as a tool, and a model that calls its own tools
+awaited.py    walks that are awaited
+taped.py      tools whose calls are recorded and played, in programs of any framework
+processes.py  other programs, and how they end
+imported.py   files of other programs as traces
+readers/      one file for each kind of these files
 frameworks.py tools of LangChain, pydantic-ai, the OpenAI Agents SDK
 commands/     proxy, stress, endpoint, mcp, serve-tools, secrets, completion
 

@@ -20,13 +20,13 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
-from zoolab.running.jobs import Jobs, Lost, Workers
 from zoolab_grader.gradebook import ClassGrades, Kept, NotGraded, Store, Terms, own_key, read_manual
 from zoolab_grader.isolation import Isolation, kept_warm, shut_in
 from zoolab_grader.judge import grade_cells
 from zoolab_grader.labs import Lab, case, folder_of, lab_names, lab_version, load_lab
 from zoolab_grader.student import Student
 from zoolab_grader.submissions import Handed, find_submissions, hand_in, shape_of
+from zoolab_study.jobs import Jobs, Lost, Workers
 
 # A submission that has ended a worker this often, with no other beside it, is given up.
 _TRIES = 3

@@ -17,7 +17,7 @@ from zoolab.records import Decision, Earlier, Outcome, TapedCall, Tool
 from zoolab.secrets import scrub_json
 from zoolab.trace.codec import Shown
 from zoolab.trace.tape import call_as_text
-from zoolab.trace.taped import encode_outcome, outcomes_in
+from zoolab_connect.taped import encode_outcome, outcomes_in
 
 
 class RecordedTools:

@@ -29,7 +29,11 @@ from zoolab.models.endpoint import ApiModel
 from zoolab.models.network import check_reachable
 from zoolab.policy import Policy
 from zoolab.running.interrupts import Hold
-from zoolab.running.jobs import (
+from zoolab.runs import Trace
+from zoolab_connect.faulty import Faulty
+from zoolab_study.cases import UNSAID, Case, Run, Scorer, Setup, cases_in, json_form
+from zoolab_study.design import Plan, Task, Variant, check_described, variants_in
+from zoolab_study.jobs import (
     Jobs,
     Lost,
     Workers,
@@ -38,10 +42,6 @@ from zoolab.running.jobs import (
     is_address,
     pickled,
 )
-from zoolab.runs import Trace
-from zoolab_connect.faulty import Faulty
-from zoolab_study.cases import UNSAID, Case, Run, Scorer, Setup, cases_in, json_form
-from zoolab_study.design import Plan, Task, Variant, check_described, variants_in
 from zoolab_study.journal import Journal, Reader, line_of
 from zoolab_study.pacing import Asker, Asking, Budget, BudgetSpent, Pace, Terms, maker_of
 from zoolab_study.recorded import RecordedTools

@@ -19,7 +19,7 @@ HOSTILE = (
 CELLS = {
     "tools": '''
 from zoolab import Limits, Scripted, Trace, inspect, run, tool, walk
-from zoolab.runs.nested import as_tool
+from zoolab_connect.nested import as_tool
 from zoolab.repair import RuleRepair
 from zoolab.tools import Tool
 

@@ -33,7 +33,6 @@ from tools.site.plan import PATHS, PLAN
 from tools.site.staging import PROJECT, with_links_of_the_site
 from zoolab import plots
 from zoolab.errors import InvalidInput
-from zoolab_study import plots as study_plots
 
 HERE = Path(__file__).resolve().parent
 #: What decides whether a requirement holds for Pyodide.
@@ -51,7 +50,7 @@ LOCK = "pyodide-lock.json"
 #: Libraries that are not in the site, and the names in a cell that need them.
 NEEDS = {
     "pandas": {"pd", "pandas", "to_frame"},
-    "matplotlib": {"plt", "matplotlib", *plots.__all__, *study_plots.__all__},
+    "matplotlib": {"plt", "matplotlib", *vars(plots)["__all__"]},
 }
 LEFT_OUT = "# This site was built without {libraries}, so this cell does not run here."
 LOADS = "import {libraries}  # in the browser, a library is loaded when a cell imports it"

@@ -21,12 +21,12 @@ from zoolab.jsontext import encode, visible
 from zoolab.loop import Walk, walk
 from zoolab.loop.about import about
 from zoolab.models.recording import Recording
+from zoolab.plugins import NAMES
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
 from zoolab.records import KINDS, Decision, Message, Step
 from zoolab.records.messages import calls_of
 from zoolab.runs import Trace
-from zoolab.runs.imported import read_conversations
 from zoolab.secrets import scrub
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
@@ -209,7 +209,7 @@ def _printer(screen: TextIO) -> Callable[[Moment], None]:
 def inspect(options: argparse.Namespace) -> int:
     """Write a page for each conversation of the file, and print where they are."""
     file, target = options.trace, options.output or options.trace.with_suffix(".html")
-    traces = [Trace.load(file)] if _is_trace(file) else read_conversations(file)
+    traces = [Trace.load(file)] if _is_trace(file) else _read_foreign(file)
     for number, trace in enumerate(traces, 1):
         page = target if len(traces) == 1 else target.with_stem(f"{target.stem}-{number}")
         trace.to_html(page, interactive=True)
@@ -217,6 +217,12 @@ def inspect(options: argparse.Namespace) -> int:
         for line in trace.meta.get("not_read", ()):
             print(f"zoolab: {page.name}: not read: {visible(scrub(line))}", file=sys.stderr)
     return 0
+
+
+def _read_foreign(file: Path) -> list[Trace]:
+    read = NAMES.needed("read_conversations", "reads files of other programs")
+    traces: list[Trace] = read(file)
+    return traces
 
 
 def _is_trace(file: Path) -> bool:

@@ -5,7 +5,7 @@ compressed by gzip (`.jsonl.gz`); such a one is only read.
     {"request": {...}, "response": {...}, "date": "2026-11-22", "answered_by": "needle3"}
     {"call": {"tool": "add", "arguments": {...}}, "outcome": {...}, "date": "2026-11-22"}
 
-The calls of tools may be recorded too: `zoolab.trace.taped` plays them.
+The calls of tools may be recorded too: `zoolab.Taped` plays them.
 
 `made` is `recorded` (a real model answered) or `authored` (written by hand, for teaching). A recording that
 comes with zoolab goes by its name. Recordings in the folder that the environment variable `ZOOLAB_RECORDINGS`

@@ -7,16 +7,14 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, one_line
-from zoolab.plots.colours import BLUE, GREY, INK, PALE, SMALL
+from zoolab.plots.colours import GREY, INK, PALE, SMALL
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-needs("matplotlib", "pandas")
 
 # How many characters fit in a row of a legend on 6 inches; a handle takes as much as 8.
 _LEGEND_ROOM = 95
@@ -191,25 +189,3 @@ def rest(number: int, drawn: int) -> str:
     """What to say of rows that there is no room for; nothing if all are drawn."""
     left = number - drawn
     return f" ({left:,} more {'row is' if left == 1 else 'rows are'} not drawn)" if left > 0 else ""
-
-
-def draw_rates(
-    ax: Axes, rates: pd.DataFrame, most: int, *, compared_with: str | None, label: str, headline: str = ""
-) -> pd.DataFrame:
-    """Draw the first `most` rows of rate, low and high, from 0 to 100 %; returns them.
-
-    The row that the others are compared with has a grey square, they have dots.
-    """
-    shown = rates.head(most)
-    for row, (name, found) in enumerate(shown.iterrows()):
-        reach = [[found["rate"] - found["low"]], [found["high"] - found["rate"]]]
-        colour, marker = (GREY, "s") if name == compared_with else (BLUE, "o")
-        ax.errorbar(found["rate"], row, xerr=reach, fmt=marker, ms=6, color=colour, capsize=4, lw=1.6)
-    name_rows(ax, [str(name) for name in shown.index])
-    reference = rates["rate"].get(compared_with)
-    if reference is not None:
-        ax.axvline(reference, color=GREY, lw=0.8, linestyle=":", zorder=0)
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-    finish(ax, headline, x=f"{label}, with 95 % intervals{rest(len(rates), len(shown))}", grid="x")
-    return shown

@@ -1,7 +1,7 @@
-"""Support for running tools and jobs: event loops, interrupts, captured output, workers.
+"""Support for running tools: event loops, interrupts, captured output, threads.
 
 awaited.py     the event loop of async tools and models
 interrupts.py  Ctrl-C, held back until a walk can deal with it
-jobs.py        many jobs in processes, threads or a cluster; a worker that dies loses nothing
 printed.py     what a tool prints, kept beside its value
+threads.py     threads that end with the program
 """

@@ -14,7 +14,7 @@ from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
-from zoolab.records import Message, Model, Record, Step, Tape
+from zoolab.records import Message, Model, Record, Step
 from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog, cannot_write, drive
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
     from zoolab.show.inspector.inspector import Inspector
-    from zoolab.show.wires import Wires
     from zoolab.trace.diagnosis import Diagnosis
 
 __all__ = ["RunOptions", "Trace", "inspect", "read_conversation", "run"]
@@ -273,10 +272,7 @@ class Trace(TraceLog):
         """
         from zoolab.plugins import DISPLAYS
 
-        found = DISPLAYS.find("to_case")
-        if found is None:
-            raise InvalidInput("nothing here makes cases", advice="install zoolab again")
-        return found(self, step, expect)
+        return DISPLAYS.needed("to_case", "makes cases")(self, step, expect)
 
     def to_otel(
         self, provider: TracerProvider | None = None, *, content: bool = False, secrets: bool = False
@@ -301,11 +297,9 @@ class Trace(TraceLog):
         from zoolab.plugins import DISPLAYS
         from zoolab.trace.events import without_secrets
 
-        found = DISPLAYS.find("to_otel")
-        if found is None:
-            raise InvalidInput("nothing here makes spans", advice="install zoolab again")
         told = self if secrets else without_secrets(self)
-        spans: list[ReadableSpan] = found(told, provider, content=content)
+        make = DISPLAYS.needed("to_otel", "makes spans")
+        spans: list[ReadableSpan] = make(told, provider, content=content)
         return spans
 
     def to_markdown(self, *, secrets: bool = False) -> str:
@@ -318,28 +312,19 @@ class Trace(TraceLog):
 
         return to_markdown(self if secrets else without_secrets(self))
 
-    def show_wires(self, turn: int = 1) -> Wires:
+    def show_wires(self, turn: int = 1) -> Any:
         """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.
 
-        Raises `InvalidInput` if there is no such turn.
+        Returns the `zoolab_connect.wires.Wires` of the turn; raises `InvalidInput` if there is no such turn.
         """
-        from zoolab.show.wires import show_wires
+        from zoolab.plugins import DISPLAYS
 
-        return show_wires(self, turn)
+        return DISPLAYS.needed("show_wires", "knows other wires")(self, turn)
 
     def _repr_html_(self) -> str:
         from zoolab.show.page import shared_fragment
 
         return str(shared_fragment(self))  # marimo takes no subclass of str
-
-
-def on_tape(path: str | Path, model: Model) -> tuple[Model, Tape]:
-    """A model and tools that a file plays, or that it records."""
-    from zoolab.models.replay import Replay
-    from zoolab.trace.taped import FileTape, is_recorded
-
-    plays = is_recorded(path)
-    return Replay(path, live=None if plays else model), FileTape(path, plays)
 
 
 class RunOptions(WalkOptions, total=False):
@@ -394,7 +379,10 @@ def run(
         raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
     path = options.get("tape")
     if isinstance(path, str | PathLike):
-        model, options["tape"] = on_tape(path, model)
+        from zoolab.plugins import NAMES
+
+        taped = NAMES.needed("Taped", "records the calls of tools")
+        model, options["tape"] = taped.of_run(path, model)
     if go_on is None:
         trace = Trace(meta=meta) if trace is None else trace
         steps = walk(prompt, tools, model, **options)

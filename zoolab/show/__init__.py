@@ -6,7 +6,6 @@ block_types.py  the kinds of blocks, and how much text they may hold
 wording.py      a step in one line; values, calls and schemas as text
 text.py         the blocks in a terminal, and a run as Markdown
 page.py         the blocks as HTML, and the story page
-wires.py        one turn in the formats of all APIs
 inspector/      the widget, and the same as a page without a kernel
 """
 

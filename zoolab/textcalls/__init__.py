@@ -3,9 +3,7 @@
 tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax M2, DeepSeek since 3.2, Muse, Kimi K3; JSON
               between marks, with the name inside (Hermes, Qwen, Apertus), or after a head with the name
               (Mistral, Kimi K2, DeepSeek until 3.1, gpt-oss, Functionary)
-minimax.py    tags inside of tags, each with a mark before it: MiniMax M3
 values.py     values without quotes, typed by the schema of the tool
-gemma.py      call:name{key:value} of FunctionGemma and Gemma 4
 pythonic.py   [get_weather(city="Oslo")] of Llama 4 and LFM2, the same as code of Gemma 3 and OLMo 3,
               name.call(...) of Llama 3
 around.py     what stands around the calls
@@ -15,12 +13,15 @@ calls.py      JSON objects inside a text; calls as JSON on lines of its own, or 
 thoughts.py   what of a text is only thought
 
 families.toml the tags, the heads and the marks of each family
+
+Further families are registered in the group `zoolab.textcalls`: zoolab's own are Gemma 4 and MiniMax M3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -36,7 +37,6 @@ from zoolab.textcalls.calls import (
     read_llama,
     read_plain,
 )
-from zoolab.textcalls.minimax import read_minimax
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
 from zoolab.textcalls.tagged import read_marked
 from zoolab.textcalls.thoughts import spoken
@@ -79,13 +79,21 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
     """
     return [
         *read_marked(text, schemas),
-        read_minimax(text, schemas),
+        *(read(text, schemas) for read in _registered()),
         read_llama(text),
         read_pythonic(text),
         read_built_in(text),
         read_tool_code(text),
         read_plain(text),
     ]
+
+
+@cache
+def _registered() -> tuple[Callable[[str, Mapping[str, Any]], list[TextCall]], ...]:
+    """Return what reads the calls of further families."""
+    from zoolab.plugins import TEXTCALLS  # most texts are searched only for what is thought
+
+    return tuple(read for _, read in TEXTCALLS.everything())
 
 
 def notes(text: str) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ from zoolab.textcalls.calls import (
     in_tag,
     read_broken_block,
 )
-from zoolab.textcalls.gemma import read_gemma
 from zoolab.textcalls.values import Values
 
 
@@ -203,5 +202,4 @@ def read_marked(text: str, schemas: Mapping[str, Any]) -> list[list[TextCall]]:
         *(_in_blocks(text, MARKS[family], read) for family, read in BLOCKS.items()),
         *(_headed(text, head) for head in HEADS),
         *(_tagged(text, tags, schemas) for mark, tags in TAGS.items() if mark in text),
-        read_gemma(text),
     ]

@@ -1,6 +1,6 @@
 """Ready tools: the ten to begin with, and those of other domains by their names.
 
-starter.py     ten tools to begin with: arithmetic, weather, services, notes; and the time
+starter.py     ten tools to begin with: arithmetic, weather, services, notes
 catalog.py     these, and what is registered in the group `zoolab.toolboxes`, by name
 worlds.json    what is in the world of the starter tools
 """

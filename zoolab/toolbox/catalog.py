@@ -8,13 +8,11 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.plugins import TOOLBOXES
-from zoolab.toolbox.starter import TOOLS, clock_tools, starter_tools
+from zoolab.toolbox.starter import TOOLS, starter_tools
 from zoolab.tools import Tool, ToolRegistry
 
 #: The domains that the core has; others are registered in the group `zoolab.toolboxes`.
-OWN: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType(
-    {"starter": starter_tools, "clock": clock_tools}
-)
+OWN: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType({"starter": starter_tools})
 
 
 def tools_named(*names: str) -> ToolRegistry:

@@ -14,10 +14,10 @@ from threading import TIMEOUT_MAX, Event
 from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, visible
-from zoolab.running.jobs import signal_group
 from zoolab_connect.endpoint.cases import Case, all_tools, find_cases
 from zoolab_connect.endpoint.judging import RESULTS, Verdict
 from zoolab_connect.endpoint.server import Endpoint, endpoint
+from zoolab_connect.processes import signal_group
 
 #: The variables that name the endpoint of an API, for the clients that people use.
 _ADDRESSES: Mapping[str, tuple[str, ...]] = {

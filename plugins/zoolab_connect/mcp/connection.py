@@ -37,7 +37,6 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
-from zoolab.running.jobs import signal_group
 from zoolab_connect.mcp.listing import (
     GRACE,
     MAX_MESSAGE,
@@ -60,6 +59,7 @@ from zoolab_connect.mcp.reading import (
     tool_in,
 )
 from zoolab_connect.mcp.sessions import Sessions, has_ended
+from zoolab_connect.processes import signal_group
 
 MAX_COMPLAINT = 1 << 16
 _EACH = 1_000

@@ -15,7 +15,7 @@ from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Job, Runner
 from zoolab.policy import Permissions
-from zoolab.running.jobs import Threads
+from zoolab.running.threads import Threads
 from zoolab.steps.result import make_result
 from zoolab.tools import Tool, ToolRegistry
 from zoolab_connect.mcp.listing import MAX_MESSAGE

@@ -278,7 +278,7 @@ class Report:
             items = tag("ul", *(tag("li", line) for line in lines))
             heading = tag("h3", title, class_="jp-toc-ignore")
             sections.append(tag("section", heading, items, *map(_difference, edits)))
-        style = tag("style", Html(read_shipped("zoolab.show", "wires.css")))
+        style = tag("style", Html(read_shipped("zoolab_connect", "wires.css")))
         return str(join(style, tag("div", *sections, class_="zoolab-wires")))
 
 

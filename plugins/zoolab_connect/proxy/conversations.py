@@ -22,11 +22,11 @@ from zoolab.jsontext import canonical, digest
 from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, ToolRegistry
 from zoolab.records.messages import calls_of
 from zoolab.runs import Trace
-from zoolab.runs.imported import tools_offered
 from zoolab.show.wording import content_of
 from zoolab.text.wording import common_ends
 from zoolab.trace.conversation import reply_steps, result_step
 from zoolab.trace.summary import outcome_of
+from zoolab_connect.imported import tools_offered
 from zoolab_connect.proxy.exchange import BROKEN_OFF, SAID_BROKEN_OFF
 
 #: So many conversations are looked through for the one that a request goes on with.

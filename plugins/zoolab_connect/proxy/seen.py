@@ -27,7 +27,6 @@ from zoolab.records import Reply
 from zoolab.runs import Trace, inspect
 from zoolab.secrets import scrub
 from zoolab.show.page import growing_page, render_steps
-from zoolab.trace.taped import TAPE, TAPE_MODE
 from zoolab_connect.proxy.addresses import Endpoint, endpoints_of
 from zoolab_connect.proxy.changes import Report, what_changed
 from zoolab_connect.proxy.conversations import Conversation, Conversations
@@ -43,6 +42,7 @@ from zoolab_connect.proxy.exchange import (
 )
 from zoolab_connect.proxy.recognising import watched
 from zoolab_connect.proxy.server import LoopbackServer
+from zoolab_connect.taped import TAPE, TAPE_MODE
 
 if TYPE_CHECKING:
     from zoolab.show.inspector.inspector import Inspector

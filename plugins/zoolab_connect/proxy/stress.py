@@ -15,8 +15,8 @@ from typing import IO, Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import one_line, visible
 from zoolab.records import Model
-from zoolab.running.jobs import signal_group
 from zoolab.secrets import scrub
+from zoolab_connect.processes import signal_group
 from zoolab_connect.proxy.seen import start_program
 from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 

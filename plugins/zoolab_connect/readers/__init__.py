@@ -8,6 +8,10 @@ exchanges.py   requests and their answers: cassettes of vcrpy, and a request bes
 langfuse.py    exports of Langfuse
 langsmith.py   exports of LangSmith
 promptfoo.py   results of promptfoo
+
+found.py       what each of them gives back
+messages.py    messages in the words of several programs
+parsing.py     the JSON values of a file
 """
 
 from __future__ import annotations
@@ -17,10 +21,10 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.plugins import Reader
-from zoolab.runs.readers.found import Unread
-from zoolab.runs.readers.parsing import text_in
 from zoolab_connect.readers import exchanges, inspect_ai, langfuse, langsmith, promptfoo, spans
 from zoolab_connect.readers.archive import is_archive, log_in
+from zoolab_connect.readers.found import Unread
+from zoolab_connect.readers.parsing import text_in
 
 
 def _log_opened(content: bytes, most: int, unread: Unread) -> Sequence[Any] | None:

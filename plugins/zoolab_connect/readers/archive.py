@@ -9,8 +9,8 @@ import zlib
 from typing import Any
 
 from zoolab.errors import InvalidInput, needs
-from zoolab.runs.readers.found import Unread
-from zoolab.runs.readers.parsing import text_in, values_in
+from zoolab_connect.readers.found import Unread
+from zoolab_connect.readers.parsing import text_in, values_in
 
 _ZSTANDARD = 93
 _HEADER = struct.Struct("<26xHH")

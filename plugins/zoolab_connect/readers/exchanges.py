@@ -11,7 +11,7 @@ from zoolab.apis import APIS, Api, api_of
 from zoolab.apis.events import events_in
 from zoolab.errors import InvalidInput, ZoolabError, needs
 from zoolab.jsontext import NotStrictJSON, parse_json
-from zoolab.runs.readers.found import Conversation, Unread
+from zoolab_connect.readers.found import Conversation, Unread
 
 _LARGEST = 50_000_000
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.records import Message
-from zoolab.runs.readers.found import Unread
-from zoolab.runs.readers.messages import messages_in
+from zoolab_connect.readers.found import Unread
+from zoolab_connect.readers.messages import messages_in
 
 _GROUPS = (
     ("llm.input_messages", "llm.output_messages"),

@@ -7,8 +7,8 @@ from typing import Any
 
 from zoolab.jsontext import excerpt
 from zoolab.records import Message
-from zoolab.runs.readers.found import Conversation, Unread
-from zoolab.runs.readers.messages import messages_in
+from zoolab_connect.readers.found import Conversation, Unread
+from zoolab_connect.readers.messages import messages_in
 
 _LINK = "attachment://"
 

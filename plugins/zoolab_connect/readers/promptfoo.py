@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from zoolab.runs.readers.found import Conversation, Unread
-from zoolab.runs.readers.messages import anything_in
+from zoolab_connect.readers.found import Conversation, Unread
+from zoolab_connect.readers.messages import anything_in
 
 
 def _results(value: Any) -> Any:

@@ -15,10 +15,10 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, digest, excerpt
 from zoolab.records import Message
-from zoolab.runs.readers.found import Conversation, Unread
-from zoolab.runs.readers.messages import messages_in, text_of
-from zoolab.runs.readers.parsing import values_in
 from zoolab_connect.readers.flat import messages_of
+from zoolab_connect.readers.found import Conversation, Unread
+from zoolab_connect.readers.messages import messages_in, text_of
+from zoolab_connect.readers.parsing import values_in
 
 INPUT, OUTPUT, SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
 TOOLS = "gen_ai.tool.definitions"

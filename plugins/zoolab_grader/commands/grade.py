@@ -16,7 +16,6 @@ from rich.progress import Progress as Bars
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
 from zoolab.jsontext import visible
-from zoolab.running.jobs import dask_executor
 from zoolab.text.wording import count as counted
 from zoolab.text.wording import listed
 from zoolab_grader.classes import Watch, grade_class
@@ -24,6 +23,7 @@ from zoolab_grader.gradebook import ClassGrades, Kept, NotGraded, file_name
 from zoolab_grader.labs import load_lab
 from zoolab_grader.report import grades_csv, points, write_report
 from zoolab_grader.roster import check_roster, fill_roster
+from zoolab_study.jobs import dask_executor
 
 _NAMED = 4  # of what failed or was passed over
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_shipped, write_whole
 from zoolab.jsontext import encode_line, visible
-from zoolab.running.jobs import dask_executor
 from zoolab.text.wording import guarded
 from zoolab_study import Experiment, experiment
 from zoolab_study.config import read_config
+from zoolab_study.jobs import dask_executor
 from zoolab_study.journal import ENDS
 from zoolab_study.runner import check_models
 

@@ -5,11 +5,17 @@ ErrorTaxonomyDisplay    which errors were recovered from, and which answers are 
 FaultRecoveryDisplay    how often runs survive each injected fault
 RecallDisplay           how often the right tool is among the k that are sent
 ReliabilityDisplay      how often all of k tries succeed (pass^k)
+RetryWaterfallDisplay   at which attempt calls become valid
+ToolConfusionDisplay    the tool that was expected against the tool that was called
 CostDisplay             what a conversation costs as it grows
+MessageGrowthDisplay    how `messages[]` grows, and what is sent again and again
 """
 
+from zoolab_study.plots.calls import RetryWaterfallDisplay, ToolConfusionDisplay
 from zoolab_study.plots.curves import CostDisplay, RecallDisplay, ReliabilityDisplay
+from zoolab_study.plots.growth import MessageGrowthDisplay
 from zoolab_study.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
 
 __all__ = ["AblationDisplay", "CostDisplay", "ErrorTaxonomyDisplay"]
-__all__ += ["FaultRecoveryDisplay", "RecallDisplay", "ReliabilityDisplay"]
+__all__ += ["FaultRecoveryDisplay", "MessageGrowthDisplay", "RecallDisplay", "ReliabilityDisplay"]
+__all__ += ["RetryWaterfallDisplay", "ToolConfusionDisplay"]

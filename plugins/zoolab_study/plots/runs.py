@@ -7,10 +7,11 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import ERROR_CODES, InvalidInput
-from zoolab.plots.colours import GREEN, GREY, INK, PINK, RED, SMALL
-from zoolab.plots.display import Display, draw_rates, finish, name_rows, percent, plain, rest, write
-from zoolab.plots.frames import GradedDisplay, check_frame, is_known, score_of
+from zoolab.plots.colours import BLUE, GREEN, GREY, INK, PINK, RED, SMALL
+from zoolab.plots.display import Display, finish, name_rows, percent, plain, rest, write
+from zoolab.plots.frames import check_frame, is_known
 from zoolab.text.wording import count
+from zoolab_study.plots.graded import GradedDisplay, score_of
 from zoolab_study.statistics import Scores, paired_difference, rate
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
     - silently wrong: a run that ended in an answer, showed no error, and is wrong. Where no run was graded,
       the picture says so in place of a number.
 
-    Which runs are graded and wrong is told by `zoolab.plots.frames.graded_runs`; a wrong one stands as
+    Which runs are graded and wrong is told by `zoolab_study.plots.graded.graded_runs`; a wrong one stands as
     no_tool_call or wrong_tool, if the tool was to blame, and else as wrong_answer.
 
     `counts_` holds a row for each code and a column for each of the four.
@@ -128,12 +129,35 @@ def _by_run(steps: pd.DataFrame) -> defaultdict[str, list[dict[Hashable, Any]]]:
 NO_FAULT = "no fault"
 
 
+def draw_rates(
+    ax: Axes, rates: pd.DataFrame, most: int, *, compared_with: str | None, label: str, headline: str = ""
+) -> pd.DataFrame:
+    """Draw the first `most` rows of rate, low and high, from 0 to 100 %; returns them.
+
+    The row that the others are compared with has a grey square, they have dots.
+    """
+    shown = rates.head(most)
+    for row, (name, found) in enumerate(shown.iterrows()):
+        reach = [[found["rate"] - found["low"]], [found["high"] - found["rate"]]]
+        colour, marker = (GREY, "s") if name == compared_with else (BLUE, "o")
+        ax.errorbar(found["rate"], row, xerr=reach, fmt=marker, ms=6, color=colour, capsize=4, lw=1.6)
+    name_rows(ax, [str(name) for name in shown.index])
+    reference = rates["rate"].get(compared_with)
+    if reference is not None:
+        ax.axvline(reference, color=GREY, lw=0.8, linestyle=":", zorder=0)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    finish(ax, headline, x=f"{label}, with 95 % intervals{rest(len(rates), len(shown))}", grid="x")
+    return shown
+
+
 class FaultRecoveryDisplay(GradedDisplay):
     """For each injected fault, how often the run came to its answer all the same.
 
-    A run recovers if it ends in an answer that was graded (`zoolab.plots.frames.graded_runs`) and is right.
-    A run that nobody graded is left out; if no run is graded, the picture shows how many answered and says
-    that they are not graded. A run with several faults counts for each of them. Below, for comparison, the
+    A run recovers if it ends in an answer that was graded and is right, as
+    `zoolab_study.plots.graded.graded_runs` tells. A run that nobody graded is left out; if no run is graded,
+    the picture shows how many answered and says that they are not graded. A run with several faults counts
+    for each of them. Below, for comparison, the
     runs without a fault. Intervals are of `zoolab_study.statistics.rate`.
 
     `rates_` holds for each fault recovered (`answered`, if no run is graded), rate, low, high, runs, cases.

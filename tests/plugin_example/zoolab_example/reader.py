@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoolab.plugins import Reader
-from zoolab.runs.readers.found import Conversation, Unread
+from zoolab_connect.readers.found import Conversation, Unread
 
 
 def is_minutes(content: Any) -> bool:

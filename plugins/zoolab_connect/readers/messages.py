@@ -8,7 +8,7 @@ from typing import Any
 
 from zoolab.jsontext import encode, excerpt, json_or, one_line
 from zoolab.records import Message
-from zoolab.runs.readers.found import Unread
+from zoolab_connect.readers.found import Unread
 
 _TEXTS = ("text", "input_text", "output_text")
 _THOUGHTS = ("reasoning", "thinking", "redacted_thinking", "redacted_reasoning")

@@ -10,7 +10,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, is_utf8, nesting
-from zoolab.runs.readers.found import Unread
+from zoolab_connect.readers.found import Unread
 
 #: Levels of brackets: spans with structured attributes need five for one of a message.
 MAX_DEPTH = 200

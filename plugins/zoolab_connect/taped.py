@@ -19,7 +19,8 @@ from zoolab.errors import ExecutionFailed, InvalidInput, InvalidTrace, ReplayMis
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.models.recording import Header, Recording, nearest_difference, shipped
-from zoolab.records import Decision, Earlier, Messages, Outcome, TapedCall
+from zoolab.models.replay import Replay
+from zoolab.records import Decision, Earlier, Messages, Model, Outcome, TapedCall
 from zoolab.secrets import scrub_json
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import outcome_of
@@ -171,6 +172,12 @@ class Taped(ToolRegistry):
     def __init__(self, tools: Any, path: str | Path) -> None:
         self.tape = FileTape(path)
         super().__init__(map(self._taped, as_registry(tools)))
+
+    @classmethod
+    def of_run(cls, path: str | Path, model: Model) -> tuple[Model, FileTape]:
+        """Return a model and a tape for `run`: both play the file, or record into it what this model says."""
+        plays = is_recorded(path)
+        return Replay(path, live=None if plays else model), FileTape(path, plays)
 
     def _taped(self, tool: Tool) -> Tool:
         """The tool around its tape: the very arguments of the call are recorded, and it binds them itself."""

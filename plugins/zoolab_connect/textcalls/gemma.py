@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, encode, json_or
 from zoolab.textcalls.calls import MARKS, TextCall
@@ -18,7 +20,7 @@ _BETWEEN = re.compile(r"[\s,;]{0,8}")
 _PUNCTUATION = re.compile(r"\s*+([{}\[\],])")
 
 
-def read_gemma(text: str) -> list[TextCall]:
+def read_gemma(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
     """`<|tool_call>call:f{x:1,y:<|"|>a<|"|>}<tool_call|>`, or with `<start_function_call>` and `<escape>`.
 
     Servers may leave out the outer marks; then a call fills its line. One pair of marks may hold several

@@ -49,7 +49,7 @@ class Wires:
 
     def _repr_html_(self) -> str:
         columns = [_column(APIS[name].label, self._parts(name)) for name in self.bodies]
-        style = tag("style", Html(read_shipped("zoolab.show", "wires.css")))
+        style = tag("style", Html(read_shipped("zoolab_connect", "wires.css")))
         return str(join(style, tag("div", *columns, class_="zoolab-wires")))
 
 

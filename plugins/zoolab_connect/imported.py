@@ -18,10 +18,10 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON
 from zoolab.plugins import READERS
 from zoolab.runs import Trace, read_conversation
-from zoolab.runs.readers.found import Conversation, Unread
-from zoolab.runs.readers.messages import messages_in
-from zoolab.runs.readers.parsing import text_in, values_in
 from zoolab.tools import ForeignTool, ToolRegistry
+from zoolab_connect.readers.found import Conversation, Unread
+from zoolab_connect.readers.messages import messages_in
+from zoolab_connect.readers.parsing import text_in, values_in
 
 #: Bytes of a file; more is refused.
 MAX_BYTES = 200_000_000
@@ -36,6 +36,12 @@ def read_conversations(path: str | Path) -> list[Trace]:
     place; what concerns the whole file stands in the first trace.
 
     Raises `InvalidInput` if the file cannot be read, or holds no conversation in a form known here.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "said.json")
+    >>> _ = path.write_text('[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]')
+    >>> [trace.answer for trace in read_conversations(path)]
+    ['Hello']
     """
     path, unread = Path(path), Unread()
     values = _content(path, unread)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections import deque
@@ -30,6 +29,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.running.interrupts import ANEW, IN_TURN, interruptible
+from zoolab.running.threads import Threads
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -117,47 +117,6 @@ class Workers:
             for process in processes:
                 process.terminate()
         self._executor.shutdown(wait=bool(processes) or not now, cancel_futures=True)
-
-
-class Threads(Executor):
-    """Threads that do not keep the process from ending, unlike those of `ThreadPoolExecutor`.
-
-    Without threads, as in a browser, work is done when it is submitted.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._max_workers = count
-        self._threads: list[threading.Thread] = []
-        self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-
-    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        future: Future[T] = Future()
-        self._waiting.put((future, partial(function, *args, **kwargs)))
-        if IN_TURN.get():
-            self._waiting.put(None)
-            self._work()
-        elif len(self._threads) < self._max_workers:
-            self._threads.append(threading.Thread(target=self._work, name="zoolab", daemon=True))
-            self._threads[-1].start()
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        with suppress(Empty):
-            while cancel_futures and (work := self._waiting.get_nowait()):
-                work[0].cancel()
-        for _ in self._threads:
-            self._waiting.put(None)
-        for thread in self._threads if wait else ():
-            thread.join()
-
-    def _work(self) -> None:
-        while (work := self._waiting.get()) is not None:
-            future, call = work
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(call())
-                except BaseException as error:
-                    future.set_exception(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,19 +301,6 @@ def end_with_parent() -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
         threading.Thread(target=watch, daemon=True).start()
-
-
-def signal_group(pid: int, *, gently: bool = False) -> None:
-    """End a process that leads a group, and what it has started: the group lives on without its leader.
-
-    With `gently`, they may tidy up first; Windows has no such way, so nothing happens there.
-    """
-    if sys.platform == "win32":
-        if not gently:
-            subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
-        return
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
 
 
 def _processors() -> int:
