@@ -73,7 +73,8 @@ PATIENCE = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "UV_HTTP_RETRIES": "1",
     "UV_HTTP_TIMEOUT": "15",
-    "UV_COMPILE_BYTECODE": "1",
+    # Python up to 3.12 may not start in a folder with other letters until `make_relative` has run.
+    "UV_COMPILE_BYTECODE": "1" if str(HERE).isascii() else "0",
 }
 CHECKS = {
     "ruff check": ["ruff", "check", "--quiet", "."],
@@ -224,11 +225,12 @@ def check_import() -> None:
 
 def make_relative() -> None:
     """Write the place of zoolab relative to .venv: Python up to 3.12 reads it in the locale's encoding."""
+    # An installer writes the bytes of the path, or what the locale makes of them.
+    absolute = (os.fsencode(HERE), str(HERE).encode("utf-8", "surrogateescape"))
     for path in VENV.glob(
         "lib*/python*/site-packages/*.pth" if os.name != "nt" else "Lib/site-packages/*.pth"
     ):
-        text = path.read_bytes().decode("utf-8", "surrogateescape")
-        if text.strip() == str(HERE):
+        if path.read_bytes().strip() in absolute:
             path.write_text(os.path.relpath(HERE, path.parent.resolve()) + "\n", encoding="utf-8")
 
 
@@ -255,7 +257,9 @@ def install(extras: str) -> None:
     say("installing zoolab and what it needs")
     project = ["--editable", ".[dev]" if extras else ".[course]"]
     uv = find_uv()
-    if uv and run_installer(uv, "pip", "install", "--python", PYTHON, *project) == 0:
+    installed = uv and run_installer(uv, "pip", "install", "--python", PYTHON, *project) == 0
+    make_relative()
+    if installed:
         return
     say("no help from uv; installing through pip, which takes a few minutes")
     ensure_pip()

@@ -62,14 +62,14 @@ def test_a_walk_shows_the_six_steps_in_order_and_the_answer(zoo: Shell) -> None:
         "tool_call",
     ]
     assert "What is 42 + 58?" in ran.out
-    assert "The answer is 100." in ran.out
-    assert ran.out.startswith("recorded: Needle 3")
+    assert "the answer: The result of the addition is 100." in ran.out
+    assert ran.out.startswith("recorded: Qwen2.5-Coder-1.5B-Instruct")
     assert ESCAPE not in ran.out
 
 
 def test_a_streamed_walk_says_who_cut_it(zoo: Shell) -> None:
     ran = zoo("walk", "--stream")
-    assert (ran.code, "The answer is 100." in ran.out) == (0, True)
+    assert (ran.code, "The result of the addition is 100." in ran.out) == (0, True)
     assert "the pieces are cut by zoolab" in ran.out.splitlines()[0]
 
 
@@ -78,7 +78,7 @@ def test_json_is_a_trace(zoo: Shell, tmp_path: Path) -> None:
     events = [json.loads(line) for line in ran.out.splitlines()]
     assert {event["event"] for event in events} >= {"trace", "message", "step", "end"}
     (tmp_path / "t.jsonl").write_text(ran.out, encoding="utf-8")
-    assert Trace.load(tmp_path / "t.jsonl").answer == "The answer is 100."
+    assert Trace.load(tmp_path / "t.jsonl").answer == "The result of the addition is 100."
 
 
 def test_a_saved_trace_is_shown_again(zoo: Shell, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_saved_trace_is_shown_again(zoo: Shell, tmp_path: Path) -> None:
     shown = zoo("walk", "--load", "t.jsonl")
     assert (walked.code, shown.code, shown.err) == (0, 0, "")
     assert shown.out.splitlines() == walked.out.splitlines()[1:]
-    assert "The answer is 100." in (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert "The result of the addition is 100." in (tmp_path / "t.html").read_text(encoding="utf-8")
     assert zoo("walk", "--load", "t.jsonl", "--json").out == (tmp_path / "t.jsonl").read_text(
         encoding="utf-8"
     )
@@ -105,8 +105,20 @@ def test_the_list_names_each_model_and_what_it_prints_is_answered_by_it(zoo: She
     files, models, commands = parts[::3], parts[1::3], parts[2::3]
     assert (files[0], dict.fromkeys(models)) == ("starter.jsonl", dict.fromkeys(["Needle", "Qwen2"]))
     for file, lines in zip(files, commands, strict=True):
-        ran = zoo(*shlex.split(lines.splitlines()[-1])[1:], "--yes")
+        [*others, last] = lines.splitlines()
+        first = next((line for line in others if "42 + 58" in line), last)
+        ran = zoo(*shlex.split(first)[1:], "--yes")
         assert (ran.code < 2, f"({file})" in ran.out.splitlines()[0]) == (True, True)
+
+
+def test_the_walk_of_the_readme_is_what_it_shows(zoo: Shell) -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition('start.py walk "What is 42 + 58?"\n      ...\n')[2].partition("\n\n")[0]
+    lines = [line.strip() for line in shown.splitlines() if line.strip() != "..."]
+    out = zoo("walk", "What is 42 + 58?").out
+    told = iter(re.sub(r"returned 100 in [\d.]+ ms", "returned 100 in 0.0 ms", out).splitlines())
+    assert len(lines) > 10
+    assert [line for line in lines if line not in map(str.strip, told)] == []
 
 
 def test_a_prompt_of_qwen_is_answered_with_the_tools_of_its_conversation(zoo: Shell) -> None:

@@ -47,14 +47,29 @@ def test_the_site_has_the_traffic_too_because_its_notebooks_run(tmp_path):
     assert len([*tmp_path.glob("pages/notebooks/traffic/*.jsonl")]) == 2
 
 
-def test_links_of_the_notebooks_lead_somewhere_in_the_copy(copied):
-    links = {
-        path.parent / target.partition("#")[0]
-        for path in copied.glob("notebooks/*.ipynb")
-        for target in re.findall(r"\]\((\.\./[^)]+|[\w-]+\.ipynb)\)", path.read_text(encoding="utf-8"))
-    }
-    assert len(links) > 15
-    assert [link for link in links if not link.exists()] == []
+LINK = re.compile(r"""\]\(<?([^)\s>]+)|(?:src|href)=["']([^"']+)|^\[[^\]^]+\]:\s+(\S+)""", re.MULTILINE)
+
+
+def prose_of(path: Path) -> str:
+    """The text of a page, or the Markdown of a notebook."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return text
+    cells = json.loads(text)["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def test_links_of_every_page_lead_somewhere_in_the_copy(copied):
+    pages = [*copied.rglob("*.md"), *copied.rglob("*.ipynb")]
+    found = [
+        (page.relative_to(copied), target)
+        for page in pages
+        for target in map("".join, LINK.findall(prose_of(page)))
+        if not re.match(r"#|\w+:", target)
+    ]
+    assert len(found) > 100
+    lost = [each for each in found if not (copied / each[0].parent / each[1].partition("#")[0]).exists()]
+    assert lost == []
 
 
 def test_students_get_no_solution_and_no_hidden_case(copied):

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "tools" / "site" / "pages" / "how-to" / "9-environment-variables.md"
+PAGE = ROOT / "notebooks" / "environment.md"
 NAME = re.compile(r"\bZOOLAB_[A-Z]+(?:_[A-Z]+)*\b")
 
 

@@ -133,6 +133,23 @@ def test_the_apis_of_gemini_and_ollama_are_understood(monkeypatch):
     assert not seen.unread
 
 
+@pytest.mark.parametrize(
+    ("variable", "path"),
+    [
+        ("GEMINI_API_BASE", "/models/gemini-3:generateContent"),
+        ("GOOGLE_BASE_URL", "/v1beta/models/gemini-3:generateContent"),
+    ],
+)
+def test_other_clients_of_gemini_find_their_address_in_variables_of_their_own(variable, path):
+    """litellm leaves out the version; Inspect AI does not read the variable of Google's own client."""
+    true = "/v1beta/models/gemini-3:generateContent"
+    with OnlyAt(true, PROVIDERS["gemini"].whole[1]) as endpoint, watch(endpoint.url) as seen:
+        post(os.environ[variable] + path, GEMINI, x_goog_api_key="k")
+    assert [asked.path for asked in endpoint.asked] == [true]
+    assert [len(trace.turns) for trace in seen.traces] == [1]
+    assert not seen.failures[0]
+
+
 def test_a_model_answers_in_the_apis_of_gemini_and_ollama():
     with watch(to=Scripted(["Hello."] * 5)) as seen:
         models = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/v1beta/models/gemini-3"

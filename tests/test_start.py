@@ -417,9 +417,12 @@ def test_what_was_installed_and_cannot_be_imported_is_said(tmp_path: Path):
 
 
 @pytest.mark.skipif(not POSIX, reason="the locale says nothing of paths there")
-def test_a_folder_with_an_umlaut_is_one_like_others(tmp_path: Path):
+@pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])
+def test_a_folder_with_an_umlaut_is_one_like_others(tmp_path: Path, uv: bool):
     folder = write_project(tmp_path / "klon mit ü")
-    assert start(folder, uv=False, LC_ALL="C").returncode == 0
+    done = start(folder, uv=uv, LC_ALL="C")
+    assert done.returncode == 0, done.stderr
+    assert "no help from uv" not in done.stdout or not uv
     [link] = folder.glob(".venv/lib/*/site-packages/zoolab.pth")
     assert link.read_bytes().isascii()
 

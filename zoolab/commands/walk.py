@@ -38,7 +38,12 @@ from zoolab.trace.log import drive
 
 #: Which recordings are looked through for a prompt: the small models' first, whose walks are short. Qwen goes
 #: on calling when it should answer; its chains of calls answer what only it was asked.
-ANSWERING = (DEFAULT_RECORDING, "domains", "qwen-walk", "qwen-tasks", "qwen-starter", "qwen-tasks-system")
+ANSWERING = (
+    *(DEFAULT_RECORDING, "domains", "qwen-walk", "qwen-tasks", "qwen-starter", "qwen-tasks-system"),
+    "qwen-course-06",
+)
+#: By a prompt, the recording that is asked before the others: there Qwen ends with the answer.
+ASKED_FIRST = {"What is 42 + 58?": "qwen-course-06"}
 _COLOURS = dict(zip(KINDS, ("cyan", "blue", "magenta", "yellow", "green", "cyan"), strict=True))
 
 
@@ -106,7 +111,8 @@ def opening_of(
 
     With a registry, only what was recorded with its tools counts.
     """
-    names = [options.recording] if options.recording else ANSWERING
+    first = options.recording or ASKED_FIRST.get(options.prompt)
+    names = [first] if options.recording else sorted(ANSWERING, key=lambda name: name != first)
     tools = None if registry is None else registry.schemas()
     for name in names:
         for body in Recording(name).openings:
@@ -116,7 +122,8 @@ def opening_of(
             wanted = tools in (None, offered) and options.system in (None, system)
             if asked.get("content") == options.prompt and wanted:
                 return name, tools_defined(offered) if registry is None else registry, system
-    return names[0], tools_named(*DEFAULT_TOOLS) if registry is None else registry, options.system
+    name = options.recording or DEFAULT_RECORDING
+    return name, tools_named(*DEFAULT_TOOLS) if registry is None else registry, options.system
 
 
 def _show_saved(options: argparse.Namespace) -> int:
@@ -141,8 +148,10 @@ def _list(names: Sequence[str], as_json: bool) -> None:
     for name in names:
         recording, commands = Recording(name), dict[str, str]()
         for body in recording.openings:
-            prompt = encode(body["messages"][-1].get("content"))
-            choice = f" --recording {name}" if len(names) == 1 or prompt in known else ""
+            asked = body["messages"][-1].get("content")
+            prompt = encode(asked)
+            answers = ASKED_FIRST.get(str(asked), name if prompt not in known else "")
+            choice = "" if len(names) > 1 and answers == name else f" --recording {name}"
             commands[prompt] = f"zoolab walk {prompt}{choice}"
         known |= commands.keys()
         made, who = recording.header.made, recording.header.who

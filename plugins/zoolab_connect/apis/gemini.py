@@ -69,6 +69,7 @@ class Gemini(Api):
     place = 3
     address = "https://generativelanguage.googleapis.com"
     address_from = "GOOGLE_GEMINI_BASE_URL"
+    also_from = ("GEMINI_API_BASE", "GOOGLE_BASE_URL")
     path = "/v1beta/models/{model}:generateContent"
     stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
     own_paths = "/v1beta/models"
