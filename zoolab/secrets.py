@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from zoolab.jsontext import encode
 from zoolab.secret_places import (
-    form,
-    may_hold,
+    Place,
+    ends_a_name,
+    is_plain_name,
     places_of_names,
     places_of_tokens,
-    replaced,
     without_places,
 )
 
@@ -39,19 +39,16 @@ def scrub(text: str) -> str:
     >>> scrub("https://ada:lovelace@host/?api_key=abcdef123 and sk-proj-abcdefghijk1234")
     'https://ada:[secret removed]@host/?api_key=[secret removed] and [secret removed]'
     """
-    if not may_hold(text):
-        return text
-    token, structured, labelled = form("token", re.VERBOSE), form("structured"), form("labelled")
-    before = replaced(text, token, places_of_tokens(text), lambda _: HIDDEN)
-    given, surrounded = places_of_names(before)
-    clean = replaced(before, structured, surrounded, _with_label)
-    if clean is not before:
-        given = places_of_names(clean)[0]
-    return replaced(clean, labelled, given, _with_label)
+    without_tokens = _without(text, places_of_tokens(text))
+    return _without(without_tokens, places_of_names(without_tokens))
 
 
-def _with_label(found: re.Match[str]) -> str:
-    return f"{found[found.lastindex or 0]}{HIDDEN}"
+def _without(text: str, places: Sequence[Place]) -> str:
+    parts, end = list[str](), 0
+    for low, high in places:
+        parts += [text[end:low], HIDDEN]
+        end = high
+    return "".join([*parts, text[end:]]) if places else text
 
 
 def scrub_json(value: Any) -> Any:
@@ -130,21 +127,21 @@ class _Scrubbing:
     def _name(self, name: Any) -> tuple[str, Callable[[Any], bool] | None]:
         if name not in self._names:
             said, hides = str(name), None
-            if any(found.end() == len(said) for found in form("label").finditer(said)):
-                hides = _is_long if form("may_name").fullmatch(said) else _is_given
+            if ends_a_name(said):
+                hides = _is_long if is_plain_name(said) else _is_given
             self._names[name] = self._clean(said), hides
         return self._names[name]
 
     def _clean_text(self, text: str) -> str:
         if len(text) < _REMEMBERED:
-            return self._without(text)
+            return self._scrubbed(text)
         known = _known(sha256(text.encode("utf-8", "surrogatepass")).digest())
         if not known:
-            clean = self._without(text)
+            clean = self._scrubbed(text)
             known.append(None if clean == text else clean)
         return text if known[0] is None else known[0]
 
-    def _without(self, text: str) -> str:
+    def _scrubbed(self, text: str) -> str:
         if text.lstrip()[:1] not in ("{", "["):
             return scrub(text)
         try:
