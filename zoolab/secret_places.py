@@ -18,9 +18,11 @@ Place = tuple[int, int]
 
 #: Characters that are looked through at once, and how many after them a form may look at.
 _PIECE, _OVER = 1 << 16, 1 << 12
-#: Characters that are like others, whether letters are small or not, and blanks.
-_ODD = re.compile("[\u017f\u212a\u0130\u0131]|[^\\S\x00-\x7f]")
-_LIKE = {"\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i"}
+#: A name is not longer.
+_NAME = 64
+#: Characters beyond Latin-1 that are like one of it: blanks, and letters whose small or large form is.
+_LIKE = dict.fromkeys("\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))), " ")
+_LIKE |= {"\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i"}
 _BLANKS = bytes(32 if chr(each).isspace() and each > 13 else each for each in range(256))
 _SMALL = _BLANKS.lower().replace(b"\xd1", b"\xf1")
 
@@ -31,7 +33,7 @@ _OF_TOKENS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*~
 _KINDS = bytes(ord("x") if each in _OF_TOKENS else ord(" ") for each in range(256))
 
 #: So many characters of base64 in a row are data, as those of a picture: no token is looked for in them.
-_DATA, _LEAST_DATA = re.compile(rb"[A-Za-z0-9+/=]*+"), 1_000
+_DATA, _LEAST = re.compile(rb"[A-Za-z0-9+/=]*+"), re.compile(rb"[A-Za-z0-9+/=]{1000}")
 _HEAD = b";base64,"
 
 
@@ -74,12 +76,15 @@ def _searched() -> dict[bytes, re.Pattern[bytes]]:
 def projected(text: str) -> bytes:
     """A text with a byte for each character: all blanks are like each other, and so are other scripts.
 
-    >>> projected("a\u2003b \u65e5")
+    >>> projected("a\\u2003b \\u65e5")
     b'a b ?'
     """
-    if not text.isascii():
-        text = _ODD.sub(lambda found: _LIKE.get(found[0], " "), text)
-    return text.encode("latin-1", "replace")
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        for odd, like in _LIKE.items():
+            text = text.replace(odd, like)
+        return text.encode("latin-1", "replace")
 
 
 def ends_a_name(name: str) -> bool:
@@ -101,13 +106,13 @@ def is_plain_name(name: str) -> bool:
     return form("may_name").fullmatch(name.lower().encode("latin-1", "replace")) is not None
 
 
-def places_of_tokens(text: str) -> list[Place]:
+def places_of_tokens(said: bytes) -> list[Place]:
     """Find the tokens of a text, which are known by their form.
 
-    >>> places_of_tokens("the key sk-abcdef1234 is")
+    >>> places_of_tokens(b"the key sk-abcdef1234 is")
     [(8, 21)]
     """
-    said, found = projected(text), list[Place]()
+    found = list[Place]()
     token = form("token").match
     for starts in (*(_hits(said, *each) for each in _SHORT.items()), _in_long_words(said)):
         end = 0
@@ -136,9 +141,8 @@ def _in_long_words(said: bytes) -> Iterator[int]:
             end = len(kinds) if end < 0 else end
             at = place + start
             yield at
-            data = _DATA.match(said, at, at + _LEAST_DATA)
-            if (data and data.end() - at == _LEAST_DATA) or said.endswith(_HEAD, 0, at):
-                passed = _DATA.match(said, at).end()
+            if said.endswith(_HEAD, 0, at) or _LEAST.match(said, at):
+                passed = next(_DATA.finditer(said, at)).end()
                 start = passed - place
                 continue
             if said[at - 1 : at] == b"\\":  # it may be the n of a line break
@@ -148,15 +152,15 @@ def _in_long_words(said: bytes) -> Iterator[int]:
             start = end
 
 
-def places_of_names(text: str) -> list[Place]:
+def places_of_names(said: bytes) -> list[Place]:
     """Find the values that are secret by their name, or by what surrounds them.
 
-    >>> places_of_names("my password=hunter2 is")
+    >>> places_of_names(b"my password=hunter2 is")
     [(12, 22)]
     """
-    said = projected(text).translate(_SMALL)
+    small = said.translate(_SMALL)
     return _merged(
-        place for letters, pattern in _searched().items() for place in _values(said, letters, pattern)
+        place for letters, pattern in _searched().items() for place in _values(small, letters, pattern)
     )
 
 
@@ -165,12 +169,12 @@ def _values(said: bytes, letters: bytes, pattern: re.Pattern[bytes]) -> Iterator
     at = said.find(letters)
     while at >= 0:
         stop = at + _PIECE
-        for found in pattern.finditer(said, at, stop + _OVER):
-            if found.start() >= stop:
-                break
-            whole = pattern.match(said, found.start()) if found.end() == stop + _OVER else found
-            yield (whole or found).span((whole or found).lastindex or 0)
-            at = (whole or found).end()
+        while (found := pattern.search(said, at, stop + _OVER)) and found.start() < stop:
+            if found.end() == stop + _OVER:
+                found = pattern.match(said, found.start()) or found
+            yield found.span(found.lastindex or 0)
+            # A value may end with the next name.
+            at = max(found.start() + 1, found.end() - _NAME)
         at = said.find(letters, max(at, stop))
 
 
@@ -197,7 +201,7 @@ def without_places(texts: Sequence[str]) -> Iterator[str]:
         while stop < len(texts) and size < _PIECE:
             size += len(texts[stop]) + 1
             stop += 1
-        joined = "\n".join(texts[start:stop])
+        joined = projected("\n".join(texts[start:stop]))
         places = sorted([*places_of_names(joined), *places_of_tokens(joined)])
         at, end = 0, 0
         for text in texts[start:stop]:

@@ -22,6 +22,7 @@ from zoolab.secret_places import (
     is_plain_name,
     places_of_names,
     places_of_tokens,
+    projected,
     without_places,
 )
 
@@ -29,6 +30,7 @@ HIDDEN = "[secret removed]"
 
 #: What is removed from a text of this length is remembered beyond the value that it is part of.
 _REMEMBERED = 500
+_MAY_HOLD = (str, dict, list, tuple)
 
 
 def scrub(text: str) -> str:
@@ -39,8 +41,12 @@ def scrub(text: str) -> str:
     >>> scrub("https://ada:lovelace@host/?api_key=abcdef123 and sk-proj-abcdefghijk1234")
     'https://ada:[secret removed]@host/?api_key=[secret removed] and [secret removed]'
     """
-    without_tokens = _without(text, places_of_tokens(text))
-    return _without(without_tokens, places_of_names(without_tokens))
+    said = projected(text)
+    tokens = places_of_tokens(said)
+    if tokens:
+        text = _without(text, tokens)
+        said = projected(text)
+    return _without(text, places_of_names(said))
 
 
 def _without(text: str, places: Sequence[Place]) -> str:
@@ -75,6 +81,8 @@ class _Scrubbing:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        #: The values of short texts that are JSON.
+        self._parsed: dict[str, Any] = {}
         #: What a member is called without secrets, and whether its value is one by that name.
         self._names: dict[Any, tuple[str, Callable[[Any], bool] | None]] = {}
 
@@ -87,15 +95,18 @@ class _Scrubbing:
         fresh, waiting = dict[str, None](), [value]
         while waiting:
             each = waiting.pop()
-            if isinstance(each, str):
-                if len(each) < _REMEMBERED and each not in self._texts:
-                    fresh[each] = None
-            elif isinstance(each, dict):
+            if isinstance(each, dict):
                 waiting += each.values()
             elif isinstance(each, list | tuple):
                 waiting += each
-        plain = [each for each in fresh if each.lstrip()[:1] not in ("{", "[")]
-        self._texts |= {each: each for each in without_places(plain)}
+            elif isinstance(each, str) and len(each) < _REMEMBERED and each not in self._texts:
+                parsed = _parsed(each)
+                if parsed is None:
+                    fresh[each] = None
+                elif each not in self._parsed:
+                    self._parsed[each] = parsed
+                    waiting.append(parsed)
+        self._texts |= {each: each for each in without_places([*fresh])}
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -106,13 +117,12 @@ class _Scrubbing:
         if isinstance(value, dict):
             return self._members(value)
         if isinstance(value, list | tuple):
-            texts = self._texts
-            return [(isinstance(each, str) and texts.get(each)) or self._clean(each) for each in value]
+            return [self._clean(each) if isinstance(each, _MAY_HOLD) else each for each in value]
         return value
 
     def _members(self, value: dict[Any, Any]) -> dict[str, Any]:
         cleaned = dict[str, Any]()
-        names, texts = self._names, self._texts
+        names = self._names
         for name, item in value.items():
             called, hides = names.get(name) or self._name(name)
             if name == "value":
@@ -120,8 +130,7 @@ class _Scrubbing:
             if hides is not None and hides(item):
                 cleaned[called] = HIDDEN
             else:
-                known = texts.get(item) if isinstance(item, str) else None
-                cleaned[called] = self._clean(item) if known is None else known
+                cleaned[called] = self._clean(item) if isinstance(item, _MAY_HOLD) else item
         return cleaned
 
     def _name(self, name: Any) -> tuple[str, Callable[[Any], bool] | None]:
@@ -142,14 +151,27 @@ class _Scrubbing:
         return text if known[0] is None else known[0]
 
     def _scrubbed(self, text: str) -> str:
-        if text.lstrip()[:1] not in ("{", "["):
+        value = self._parsed.get(text)
+        if value is None:
+            value = _parsed(text)
+            self._look_through(value)
+        if value is None:
             return scrub(text)
         try:
-            value = json.loads(text)
-            hidden = self.clean(value)
-        except (ValueError, RecursionError):
+            hidden = self._clean(value)
+        except RecursionError:
             return scrub(text)
         return text if hidden == value else encode(hidden)
+
+
+def _parsed(text: str) -> Any:
+    """The object or list that a text is; None if it is neither."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _is_long(value: Any) -> bool:
