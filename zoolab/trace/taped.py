@@ -18,14 +18,14 @@ from typing import Any, ParamSpec, TypeVar, cast
 from zoolab.errors import ExecutionFailed, InvalidInput, InvalidTrace, ReplayMiss, marked
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.models.recording import Header, Recording, nearest_difference, shipped
+from zoolab.models.recording import Header, Recording, shipped
 from zoolab.records import Decision, Earlier, Messages, Outcome, TapedCall
 from zoolab.secrets import scrub_json
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import outcome_of
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown, decode_record, encode_record
-from zoolab.trace.tape import call_as_text
+from zoolab.trace.tape import call_as_text, difference
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,7 +83,7 @@ class FileTape:
                 advice="record the run again, into another file",
                 difference=""
                 if waiting is not None
-                else nearest_difference(asked, self._waiting, "recorded"),
+                else difference(asked, self._waiting, "recorded"),
             )
         outcome = waiting.popleft()
         if isinstance(outcome.value, Shown):
