@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
@@ -28,7 +28,6 @@ from zoolab.records import (
     Request,
     Result,
     Step,
-    Tape,
     TapedCall,
     ToolCall,
     Verdict,
@@ -107,7 +106,7 @@ class Turns:
 
             self.answers = AnswerSchema(options)
             self.system, self.settings = self.answers.asked_for(calls)
-        self.tape = cast("Tape | None", options.tape)  # as it was checked
+        self.tape = options.tape
         if self.tape is not None:
             self.failures.update(self.tape.failures)
             for call, arguments, result in self.tape.earlier:

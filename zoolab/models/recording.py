@@ -344,7 +344,7 @@ class RequestNames:
         self._ids = _PlacesOfIds()
         #: The name of what comes before each message, and of all of them.
         self._names = [""]
-        self._rest: tuple[Any, ...] = ()
+        self._rest: tuple[Any, ...] = (None,)
         self._rest_name = ""
 
     def of(self, request: Request) -> str:
@@ -359,9 +359,9 @@ class RequestNames:
             if sent is not None:
                 name = digest(name + _name_of(_without_blank(self._ids.replace(sent)), self._scrubs))
             names.append(name)
-        if len(self._rest) != len(rest) or not all(map(operator.is_, rest, self._rest)):
-            self._rest = rest
-            self._rest_name = _name_of(replace(request, messages=Messages()).body(), self._scrubs)
+        if not all(map(operator.is_, rest, self._rest)):
+            self._rest, bare = rest, replace(request, messages=())
+            self._rest_name = _name_of(bare.body(), self._scrubs)
         return self._rest_name + names[len(messages)]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Never, Unpack
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
-from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
+from zoolab.loop.options import SharedOptions, WalkOptions, passes_on, refuse_unknown
 from zoolab.records import Message, Model, Record, Step, Tape
 from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog, cannot_write, drive
@@ -342,9 +342,10 @@ def on_tape(path: str | Path, model: Model) -> tuple[Model, Tape]:
     return Replay(path, live=None if plays else model), FileTape(path, plays)
 
 
-class RunOptions(WalkOptions, total=False):
+class RunOptions(SharedOptions, total=False):
     """The options of `run` for type checkers."""
 
+    tape: Tape | str | Path | None
     trace: Trace | None
     ask: Callable[[Step], Record | None] | None
     go_on: Trace | None
@@ -360,7 +361,8 @@ def run(
     meta: Mapping[str, Any] | None = None,
     ask: Callable[[Step], Record | None] | None = None,
     go_on: Trace | None = None,
-    **options: Unpack[WalkOptions],
+    tape: Tape | str | Path | None = None,
+    **options: Unpack[SharedOptions],
 ) -> Trace:
     """Walk to the end and return the trace.
 
@@ -374,9 +376,9 @@ def run(
             running it; by default nobody does, and the call is denied.
         go_on: A conversation that ended with an answer: the prompt is a further question in it. The new
             trace begins with all steps of this one, and its turns go on counting. The tools stay the same.
-        options: As for `walk`; `tape` also takes the path of a recording of the whole run, model and tools: a
-            file that does not exist yet is recorded; one that exists is played, and then nothing runs and no
-            model is asked.
+        tape: As for `walk`, or the path of a recording of the whole run, model and tools: a file that does
+            not exist yet is recorded; one that exists is played, and then nothing runs and no model is asked.
+        options: As for `walk`.
 
     Raises:
         ZoolabError: What ended the walk; its `trace` is the trace so far.
@@ -392,19 +394,18 @@ def run(
     """
     if trace is not None and meta is not None:
         raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
-    path = options.get("tape")
-    if isinstance(path, str | PathLike):
-        model, options["tape"] = on_tape(path, model)
+    if isinstance(tape, str | PathLike):
+        model, tape = on_tape(tape, model)
     if go_on is None:
         trace = Trace(meta=meta) if trace is None else trace
-        steps = walk(prompt, tools, model, **options)
+        steps = walk(prompt, tools, model, tape=tape, **options)
     else:
         from zoolab.trace.further import ask_further
 
         if trace is None:
             trace = Trace(meta=getattr(go_on, "meta", None) if meta is None else meta)
             trace.began = getattr(go_on, "began", None)
-        steps = ask_further(trace, go_on, prompt, tools, model, {**options})
+        steps = ask_further(trace, go_on, prompt, tools, model, {**options, "tape": tape})
     trace.options = dict(steps.options)
     if ask is None:
         return Trace.record(steps, into=trace)

@@ -43,10 +43,8 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
         _check_functions(trace)
     if tools is None and trace.steps:
         tools = trace.steps[0].record
-    # A result is made anew where what it is made of is not what it was.
-    same = options["envelope"] == known["envelope"] and (edit is None or trace.steps[seq].kind != "define")
-    tape = TraceTape.of(trace, turns, _begin_of(turns, seq), missing, results=same)
-    return _forked(trace, turns, seq, edit, model, as_registry(tools or ()), options, tape, ask)
+    same = options["envelope"] == known["envelope"]
+    return _forked(trace, turns, seq, edit, model, as_registry(tools or ()), options, missing, same, ask)
 
 
 def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> T:
@@ -67,11 +65,9 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
     begun = replace(limits, turns=max(1, limits.turns - before))
     registry = tools_of(trace)
     model = OwnReplies(turns, options["calls"], otherwise, turns[found].seq if found else 0)
-    same = edit is None or trace.steps[seq].kind != "define"
-    tape = TraceTape.of(trace, turns, _begin_of(turns, seq), "stop", results=same)
     try:
         given = options | {"limits": begun, "policy": None}
-        child = _forked(trace, turns, seq, edit, model, registry, given, tape, None)
+        child = _forked(trace, turns, seq, edit, model, registry, given, "stop", True, None)
         for turn in turns[found + 1 :]:
             if turn.asks:
                 _ask_next(trace, turns, turn, child, registry, model)
@@ -113,19 +109,22 @@ def _forked(
     model: Any,
     registry: ToolRegistry,
     options: dict[str, Any],
-    tape: TraceTape,
+    missing: Missing,
+    same: bool,
     ask: Ask | None,
 ) -> T:
+    """Go on from a step; a result is made anew unless what it is made of is the `same`."""
     for name in _OF_THE_START:
         options.pop(name, None)
-    options["tape"] = tape
     if trace.steps[seq].kind == "define":
+        tape = options["tape"] = TraceTape.of(trace, turns, 0, missing, same and edit is None)
         opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
         again = walk(None, registry, model, messages=opening, **options)
         answers: _Records = {} if edit is None else {("define", 0, None): edit}
         return _drive(child_of(trace, 0, options | {"model": model}), again, answers, tape, ask)
     found, steps = turns[turn_at(turns, seq)], trace.steps
     turn, request = range(found.seq, found.end), steps[found.seq]
+    tape = options["tape"] = TraceTape.of(trace, turns, found.seq, missing, same)
     child = child_of(trace, found.seq, options | {"model": model})
     child.meta["forked_at"] = seq
     if seq != found.seq and found.reply is not None:
@@ -141,12 +140,6 @@ def _forked(
     next(again)  # the tools are defined already
     answers = {_place_of(steps[i], before[i]): record for i, record in edits.items()}
     return _drive(child, Walk(_with_news(again, request.appended)), answers, tape, ask)
-
-
-def _begin_of(turns: Sequence[Turn], seq: int) -> int:
-    """The step with which the turn of a step begins; 0 before the first turn."""
-    found = turn_at(turns, seq)
-    return turns[found].seq if found >= 0 else 0
 
 
 def _check_functions(trace: TraceLog) -> None:

@@ -48,15 +48,15 @@ class TraceTape:
         calls: The calls, in the order in which they were made.
         missing: What becomes of a call that is not among them.
         results: Whether the tool messages are given too, word by word; else they are made anew.
+        before: The turns before them.
     """
 
     def __init__(
         self,
         calls: Iterable[Call],
-        missing: Missing = "ask",
-        *,
-        results: bool = True,
-        before: Sequence[Turn] = (),
+        missing: Missing,
+        results: bool,
+        before: Sequence[Turn],
     ) -> None:
         self.missing = missing
         self.failures: Mapping[str | None, int] = _failures(before)
@@ -80,13 +80,7 @@ class TraceTape:
 
     @classmethod
     def of(
-        cls,
-        trace: TraceLog,
-        turns: Sequence[Turn],
-        since: int = 0,
-        missing: Missing = "ask",
-        *,
-        results: bool = True,
+        cls, trace: TraceLog, turns: Sequence[Turn], since: int, missing: Missing, results: bool = True
     ) -> TraceTape:
         """Make a tape of what a trace settles after step `since`, and of what its own tape still has."""
         calls = [call for turn in turns if turn.end > since for call in turn.calls.values()]
@@ -95,7 +89,7 @@ class TraceTape:
             calls += own.left_by(trace)
         # Retries and repetitions are counted within one question.
         before = [turn for turn in turns[question_at(turns, since) :] if turn.end <= since]
-        return cls(calls, missing, results=results, before=before)
+        return cls(calls, missing, results, before)
 
     def left_by(self, trace: TraceLog) -> list[Call]:
         """Return the calls that a trace has not taken from the tape."""
