@@ -4,9 +4,10 @@ import json
 from dataclasses import replace
 
 import pytest
+from counting import lines_of
 from hypothesis import given
 from hypothesis import strategies as st
-from tills import LOOK, REPLIES, Till, pay
+from tills import LOOK, REPLIES, Till, looking, pay
 
 from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ReplayMiss
 from zoolab.models.scripted import Scripted
@@ -17,6 +18,8 @@ from zoolab.show.text import to_markdown
 from zoolab.steps.define import tool
 from zoolab.trace.codec import MAX_VALUE_CHARS
 from zoolab.trace.events import as_read, events_of
+
+KEY = "sk-proj-" + "Zq81TestTestTestTest9x"
 
 
 def untaped(trace):
@@ -150,6 +153,41 @@ def test_a_long_value_is_played_whole_from_its_message(tmp_path):
     assert loaded.replay().messages == trace.messages
     bare = loaded.fork(1, model=Scripted([[("read", {})], "Done."]), envelope="plain")
     assert bare.steps[-1].status == "pending"  # a part of the value is not the value
+
+
+def test_a_replayed_round_costs_about_what_the_round_did():
+    """Each request was built and named as a whole, secrets looked for: it cost 20 to 50 times as much."""
+    played = {}
+    for rounds in (10, 20, 40):
+        trace = looking(rounds)
+        trace.replay()
+        played[rounds] = lines_of(trace.replay)
+        assert played[rounds] < 4 * lines_of(lambda rounds=rounds: looking(rounds))
+    assert played[40] - played[20] < 2.1 * (played[20] - played[10])
+
+
+def test_a_request_that_differs_in_times_and_secrets_gets_its_reply():
+    till = Till()
+    trace = till.run([LOOK], [LOOK], "Done.", system=f"The key is {KEY}1")
+    first = trace.steps[1].record
+    system = {"role": "system", "content": f"The key is {KEY}2"}
+    again = trace.replay(1, replace(first, messages=[system, *first.messages[1:]]))
+    assert (again.answer, again.messages[0], till.looked) == ("Done.", system, 2)
+    ran = trace.turns[0].calls[0].ran
+    edited = trace.replay(ran, Outcome(1, duration_ms=9_999))
+    assert (edited.answer, till.looked) == ("Done.", 2)
+    assert '"execution_time_ms":9999' in edited.messages[3]["content"]
+
+
+def test_the_same_request_gets_the_next_reply_also_if_a_secret_differs():
+    replies = [[LOOK], [("fly", {})], "Done."]
+    condense = lambda messages: messages[:2]  # noqa: E731
+    till = Till()
+    trace = till.run(*replies, system=f"The key is {KEY}1", condense=condense)
+    first = trace.steps[1].record
+    system = {"role": "system", "content": f"The key is {KEY}2"}
+    again = trace.replay(1, replace(first, messages=[system, *first.messages[1:]]))
+    assert [call.name for call in again.tool_calls] == ["look", "fly"]
 
 
 def test_an_edited_outcome_is_what_the_tape_says():
