@@ -34,10 +34,10 @@ def untaped(trace):
     return told
 
 
-@given(replies=REPLIES, data=st.data(), saved=st.booleans())
-def test_a_tape_replays_equal_at_any_step_and_runs_nothing(replies, data, saved, tmp_path_factory):
+@given(replies=REPLIES, data=st.data(), saved=st.booleans(), envelope=st.sampled_from(["json", "plain"]))
+def test_a_tape_replays_equal_at_any_step_and_runs_nothing(replies, data, saved, envelope, tmp_path_factory):
     till = Till()
-    trace = till.run(*replies, "Done.", envelope="plain")
+    trace = till.run(*replies, "Done.", envelope=envelope)
     paid, looked = list(till.paid), till.looked
     if saved:
         trace = Trace.load(trace.save(tmp_path_factory.mktemp("t") / "t.jsonl"))

@@ -283,6 +283,8 @@ class Turns:
             verdict = verdicts[slot]
             if not verdict.ok:
                 outcomes[slot] = refused(call, verdict)
+                if self.tape is not None and (said := self.tape.refusal(call, verdict)):
+                    self.made[slot] = replace(said, tool_call_id=call.id)
                 continue
             tool = self.registry.get(call.name)
             if tool is None:  # a person may have allowed what does not exist

@@ -283,6 +283,10 @@ class Tape(Protocol):
         """Return what holds for a call that `take` did not give; `decision` is what the policy says."""
         return decision
 
+    def refusal(self, _call: ToolCall, _verdict: Verdict, /) -> Result | None:
+        """Return the tool message that answered the next such call, which failed validation, or None."""
+        return None
+
     def keep(self, _tool: Tool, _arguments: Mapping[str, Any], outcome: Outcome, _ran: bool, /) -> Outcome:
         """Return the outcome of a call that was not on the tape, marked as such or written down.
 

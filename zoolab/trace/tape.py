@@ -25,7 +25,10 @@ from zoolab.records import (
     Request,
     Result,
     Step,
+    Tape,
     TapedCall,
+    ToolCall,
+    Verdict,
 )
 from zoolab.steps.result import METADATA
 from zoolab.tools import Tool
@@ -41,7 +44,7 @@ _ADVICE = "fork the trace to go on: a fork runs what is safe, and asks before an
 NOT_TAPED = "this call is not on the tape"
 
 
-class TraceTape:
+class TraceTape(Tape):
     """The calls of a trace and what became of them, each given once, in order.
 
     Args:
@@ -67,7 +70,13 @@ class TraceTape:
             if call.verdict is not None and call.result is not None
         ]
         self._results = results
-        self._calls = [call for call in calls if call.verdict is not None and call.outcome is not None]
+        self._refusals = defaultdict[Any, deque[Result]](deque)
+        self._calls: list[Call] = []
+        for call in calls:
+            if call.verdict is not None and call.outcome is not None:
+                self._calls.append(call)
+            elif results and call.verdict is not None and call.result is not None:
+                self._refusals[_refused(call.call, call.verdict)].append(call.result)
         self._places = defaultdict[str, deque[int]](deque)
         for place, call in enumerate(self._calls):
             self._places[call_as_text(call.call.name, call.arguments)].append(place)
@@ -131,6 +140,11 @@ class TraceTape:
             decision = Decision("pending", NOT_TAPED, risk=tool.risk, arguments=dict(arguments), by="rule")
         self._question = decision
         return decision
+
+    def refusal(self, call: ToolCall, verdict: Verdict) -> Result | None:
+        """Return the tool message of the next call that was refused for the same, and strike it off."""
+        waiting = self._refusals.get(_refused(call, verdict))
+        return waiting.popleft() if waiting else None
 
     def keep(self, _tool: Tool, _arguments: Mapping[str, Any], outcome: Outcome, ran: bool) -> Outcome:
         """Mark the outcome of a call that ran; it stands in the trace of the walk itself."""
@@ -244,6 +258,10 @@ def _failures(turns: Iterable[Turn]) -> dict[str | None, int]:
         for budget in budgets:
             failures[budget] += 1
     return failures
+
+
+def _refused(call: ToolCall, verdict: Verdict) -> tuple[Any, ...]:
+    return call.name, call.arguments, tuple(verdict.problems)
 
 
 def call_as_text(tool: str, arguments: Mapping[str, Any]) -> str:
