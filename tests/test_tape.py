@@ -12,8 +12,8 @@ from tills import LOOK, REPLIES, Till, looking, pay
 from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ReplayMiss
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
-from zoolab.records import Decision, Outcome, Verdict
-from zoolab.runs import Trace, run
+from zoolab.records import Decision, Limits, Outcome, Reply, Verdict
+from zoolab.runs import Trace, read_conversation, run
 from zoolab.show.text import to_markdown
 from zoolab.steps.define import tool
 from zoolab.trace.codec import MAX_VALUE_CHARS
@@ -66,6 +66,49 @@ def test_a_fork_pays_nothing_twice(replies, data):
         child = error.trace
     assert (till.paid, till.looked) == (paid, looked)
     assert [message["content"] for message in child.messages] == [each["content"] for each in trace.messages]
+
+
+ANSWER = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+FAILED = Reply({"role": "assistant", "content": ""}, "error")
+#: Replies and options of runs in which more is counted, remembered or sent than tools and their results.
+ODD_RUNS = {
+    "a message that is not JSON": ([[LOOK], "Done."], {"messages": [{"role": "user", "at": {1, 2}}]}),
+    "keys that are not text": ([[LOOK], "Done."], {"messages": [{"role": "user", "at": {1: 2, "a": 3}}]}),
+    "an answer that was refused": ([[LOOK], '{"sum": "x"}', '{"sum": 1}'], {"answer_schema": ANSWER}),
+    "a reply that failed": ([FAILED, [LOOK], "Done."], {}),
+    "no turns left": ([[LOOK]] * 3, {"limits": Limits(turns=2)}),
+    "no retries left": ([[pay("x")]] * 5, {"limits": Limits(retries=3)}),
+    "condensed": ([[LOOK], [LOOK], "Done."], {"condense": lambda messages: messages[:1] + messages[-2:]}),
+    "denied": ([[LOOK, pay(5)], "Done."], {"deny": ["pay"]}),
+}
+
+
+@pytest.mark.parametrize(("replies", "options"), ODD_RUNS.values(), ids=ODD_RUNS)
+def test_an_odd_run_replays_equal_at_any_step(replies, options):
+    till = Till()
+    trace = till.run(*replies, **options)
+    looked = till.looked
+    for seq in range(len(trace)):
+        try:
+            again = trace.replay(seq)
+        except LoopError as error:
+            again = error.trace
+        assert untaped(again) == untaped(trace), f"from step {seq}"
+    assert till.looked == looked
+
+
+def test_a_fork_that_took_more_turns_than_its_parent_might_is_replayed():
+    till = Till()
+    trace = till.run([LOOK], [LOOK], [LOOK], limits=Limits(turns=2))
+    assert trace.outcome == "loop_limit"
+    child = trace.fork(len(trace) - 1, model=Scripted(["Done."]))
+    assert (child.answer, len(child.turns)) == ("Done.", 3)
+    assert untaped(child.replay()) == untaped(child)
+
+
+def test_a_conversation_that_says_no_tools_is_forked():
+    told = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    assert read_conversation(told).fork(0, model=Scripted(["Good day"])).answer == "Good day"
 
 
 def test_the_same_call_gets_the_next_outcome_until_they_are_used_up():

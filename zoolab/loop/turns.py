@@ -76,6 +76,8 @@ class Turns:
         )
         self.budget = Budget(self.limits)
         self.turn = options.first_turn - 1
+        #: How many turns of the question there were before the walk.
+        self.before = 0
         self.registry = ToolRegistry()
         self.offered: tuple[dict[str, Any], ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
@@ -108,6 +110,7 @@ class Turns:
             self.system, self.settings = self.answers.asked_for(calls)
         self.tape = options.tape
         if self.tape is not None:
+            self.before = self.tape.turns
             self.failures.update(self.tape.failures)
             for call, arguments, result in self.tape.earlier:
                 self.results[call.name][_asked(call, arguments)] = result
@@ -142,7 +145,7 @@ class Turns:
 
     def ask(self, model: Model) -> Ask:
         """Begin a turn: show the request, and return the reply of the model."""
-        if self.turn - self.options.first_turn + 1 >= self.limits.turns:
+        if self._turns_used() >= self.limits.turns:
             raise ToolLoopLimitReached(
                 f"no answer after {self.limits.turns} turns",
                 advice="raise Limits(turns=...) or see what it repeats",
@@ -214,8 +217,10 @@ class Turns:
         if self.reply.end != "failed" or said.deterministic or said.recording is not None:
             return False
         failed = self.failures[REPLY] = self.failures.get(REPLY, 0) + 1
-        turns = self.turn - self.options.first_turn + 1
-        return failed <= self.limits.retries and turns < self.limits.turns
+        return failed <= self.limits.retries and self._turns_used() < self.limits.turns
+
+    def _turns_used(self) -> int:
+        return self.turn - self.options.first_turn + 1 + self.before
 
     def conclude(self, answers: AnswerSchema) -> Ask:
         """Show the verdict on the final answer; returns whether it is accepted."""

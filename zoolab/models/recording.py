@@ -33,6 +33,7 @@ from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked, privately, system_errors
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
 from zoolab.jsontext.readonly import ReadOnlyDict
+from zoolab.jsontext.values import any_json, is_strict
 from zoolab.records import Messages, Request, without
 from zoolab.records.outgoing import sendable
 from zoolab.secrets import scrub_json
@@ -357,6 +358,7 @@ class RequestNames:
         for index, message in enumerate(messages.since(len(names) - 1), len(names) - 1):
             sent, name = sendable(index, message)[0], names[-1]
             if sent is not None:
+                sent = sent if is_strict(sent) else any_json(sent)
                 name = digest(name + _name_of(_without_blank(self._ids.replace(sent)), self._scrubs))
             names.append(name)
         if not all(map(operator.is_, rest, self._rest)):

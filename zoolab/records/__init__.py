@@ -270,6 +270,8 @@ class Tape(Protocol):
 
     #: In how many turns before the walk the calls of a tool failed validation; None stands for unknown tools.
     failures: Mapping[str | None, int] = {}
+    #: The turns before the walk that count as its own.
+    turns: int = 0
     #: The calls before the walk, with the arguments that ran, and their results.
     earlier: Sequence[Earlier] = ()
 

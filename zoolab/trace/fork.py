@@ -41,10 +41,9 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
             raise InvalidInput(f"tools is {excerpt(tools)}", expected='tools with their functions, or "live"')
         tools, missing = None, "live"
         _check_functions(trace)
-    if tools is None and trace.steps:
-        tools = trace.steps[0].record
+    tools = tools_of(trace) if tools is None else tools
     same = options["envelope"] == known["envelope"]
-    return _forked(trace, turns, seq, edit, model, as_registry(tools or ()), options, missing, same, ask)
+    return _forked(trace, turns, seq, edit, model, as_registry(tools), options, missing, same, ask)
 
 
 def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> T:
@@ -57,16 +56,15 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
     turns = trace.turns
     options = options_of(trace, turns, seq)
     found = max(0, turn_at(turns, seq))
-    # The limits of the run, less the turns before the fork: it ends when the run ended.
-    limits = options.get("limits") or Limits()
-    if trace.outcome == "loop_limit" and "limits" not in trace.options:  # a file does not say them
-        limits = replace(limits, turns=len(turns) - question_at(turns, seq))
-    before = found - question_at(turns, seq)
-    begun = replace(limits, turns=max(1, limits.turns - before))
+    # It ends when the run ended: a file may not say its limits, and a fork had turns of its own.
+    limits, taken = options.get("limits") or Limits(), len(turns) - question_at(turns, seq)
+    if taken > limits.turns or (trace.outcome == "loop_limit" and "limits" not in trace.options):
+        limits = replace(limits, turns=taken)
     registry = tools_of(trace)
-    model = OwnReplies(turns, options["calls"], otherwise, turns[found].seq if found else 0)
+    begins = not turns or seq <= turns[found].seq
+    model = OwnReplies(turns[found:], options["calls"], otherwise, not begins)
     try:
-        given = options | {"limits": begun, "policy": None}
+        given = options | {"limits": limits, "policy": None}
         child = _forked(trace, turns, seq, edit, model, registry, given, "stop", True, None)
         for turn in turns[found + 1 :]:
             if turn.asks:

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import canonical, excerpt
+from zoolab.jsontext.values import any_json
 from zoolab.loop.about import about
-from zoolab.loop.turns import MODELS_FAULT
+from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
 from zoolab.models.recording import RequestNames, nearest_difference
 from zoolab.records import (
     Decision,
@@ -51,7 +52,8 @@ class TraceTape(Tape):
         calls: The calls, in the order in which they were made.
         missing: What becomes of a call that is not among them.
         results: Whether the tool messages are given too, word by word; else they are made anew.
-        before: The turns before them.
+        before: The turns of the question before them, which count in a replay.
+        failures: What failed in those turns, as `Tape.failures`.
     """
 
     def __init__(
@@ -60,9 +62,11 @@ class TraceTape(Tape):
         missing: Missing,
         results: bool,
         before: Sequence[Turn],
+        failures: Mapping[str | None, int],
     ) -> None:
         self.missing = missing
-        self.failures: Mapping[str | None, int] = _failures(before)
+        self.failures = failures
+        self.turns = len(before) if missing == "stop" else 0
         self.earlier: Sequence[Earlier] = [
             (call.call, call.verdict.arguments, call.result)
             for turn in before
@@ -98,7 +102,7 @@ class TraceTape(Tape):
             calls += own.left_by(trace)
         # Retries and repetitions are counted within one question.
         before = [turn for turn in turns[question_at(turns, since) :] if turn.end <= since]
-        return cls(calls, missing, results, before)
+        return cls(calls, missing, results, before, _failures(trace, before))
 
     def left_by(self, trace: TraceLog) -> list[Call]:
         """Return the calls that a trace has not taken from the tape."""
@@ -173,13 +177,11 @@ class TraceTape(Tape):
 class OwnReplies:
     """A model that answers each request as a trace says it was answered, and asks `otherwise` for others.
 
-    The same request a second time gets the second reply, if there is one, of those after step `since`.
+    The same request a second time gets the second reply, if there is one. With `given`, somebody else gives
+    the reply of the first turn.
     """
 
-    def __init__(
-        self, turns: Sequence[Turn], calls: str, otherwise: Model | None = None, since: int = 0
-    ) -> None:
-        turns = [turn for turn in turns if turn.end > since]
+    def __init__(self, turns: Sequence[Turn], calls: str, otherwise: Model | None, given: bool) -> None:
         self.calls = calls
         #: A run that did not ask again after a reply that failed is not asked again now.
         self.deterministic = not any(
@@ -189,7 +191,7 @@ class OwnReplies:
         self._requests: list[Request] = []
         self._names, self._scrubbed = RequestNames(), RequestNames(scrubs=True)
         self._replies = defaultdict[str, deque[Reply]](deque)
-        for turn in turns:
+        for turn in turns[given:]:
             if turn.reply is not None:
                 self._requests.append(turn.request)
                 self._replies[self._names.of(turn.request)].append(turn.reply)
@@ -206,7 +208,7 @@ class OwnReplies:
             return replies.popleft() if len(replies) > 1 else replies[0]
         if self._otherwise is not None:
             return self._otherwise(request)
-        wanted, *known = (canonical(each.body()) for each in (request, *self._requests))
+        wanted, *known = (canonical(any_json(each.body())) for each in (request, *self._requests))
         raise ReplayMiss(
             f"the trace does not contain this request among its {len(known)}",
             advice=_ADVICE,
@@ -247,14 +249,21 @@ def _envelope_of(trace: TraceLog) -> str:
     return "plain" if results and not any(METADATA in content for content in results) else "json"
 
 
-def _failures(turns: Iterable[Turn]) -> dict[str | None, int]:
-    """Count the turns in which the calls of each tool failed validation, as `Limits(retries=)` does."""
+def _failures(trace: TraceLog, turns: Iterable[Turn]) -> dict[str | None, int]:
+    """Count the turns in which the calls of each tool failed validation, the final answer, or the reply, as
+    `Limits(retries=)` does.
+    """
     failures = defaultdict[str | None, int](int)
     for turn in turns:
         verdicts = [(call.call.name, call.verdict.error_code) for call in turn.calls.values() if call.verdict]
         budgets = {
             None if code == "unknown_tool" else name for name, code in verdicts if code in MODELS_FAULT
         }
+        if turn.reply is not None and turn.reply.end == "failed":
+            budgets.add(REPLY)
+        answers = [trace.steps[seq].record for seq in turn.own]
+        if any(isinstance(each, Verdict) and not each.ok for each in answers):
+            budgets.add(ANSWER)
         for budget in budgets:
             failures[budget] += 1
     return failures
