@@ -4,10 +4,11 @@ import json
 from dataclasses import replace
 
 import pytest
+from counting import lines_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell import Shell
-from tills import LOOK, REPLIES, Till, pay
+from tills import LOOK, REPLIES, Till, looking, pay
 
 from zoolab import Decision, Limits, Outcome, Policy, Scripted, Trace, bisect, run, tool
 from zoolab.errors import InvalidInput, Problem, ZoolabError
@@ -98,6 +99,18 @@ def test_an_edited_record_is_found_at_its_step(replies, data, saved, tmp_path_fa
     assert found.edited == (False, not isinstance(trace.steps[seq].record, Decision))
     back = bisect(child, trace)
     assert (back.a, back.cause, len(back.changes)) == (seq, cause, len(found.changes))
+
+
+def test_a_difference_at_the_end_costs_less_than_reading_both(tmp_path):
+    """Each request was named as a whole: it cost ten times as much, and more in longer traces."""
+    a, b = looking(40), looking(40)
+    last = b.turns[-2].calls[0].ran
+    bad = b.fork(last, Outcome(-1), model=Scripted(["Done."]))
+    paths = [trace.save(tmp_path / f"{at}.jsonl") for at, trace in enumerate((a, bad))]
+    read = lines_of(lambda: [*map(Trace.load, paths)])
+    traces = [*map(Trace.load, paths)]
+    assert (bisect(*traces).a, bisect(*traces).cause) == (last, "result")
+    assert lines_of(lambda: bisect(*traces)) < 1.5 * read
 
 
 def test_chance_is_another_reply_to_an_equal_request():

@@ -76,6 +76,8 @@ zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=zoolab.Limits(turns=2))
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limts=None)  # error
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=3)  # error
 zoolab.as_tool("a", "A.", [], zoolab.Scripted(["Hello"]), limts=None)  # error
+zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), tape="run.jsonl")
+zoolab.walk("Hi", [], zoolab.Scripted(["Hello"]), tape="run.jsonl")  # error
 """
 
 
@@ -117,10 +119,10 @@ def test_the_options_of_a_walk_are_the_same_wherever_they_stand():
 @pytest.mark.parametrize(
     ("function", "own", "without"),
     [
-        (run, {"trace", "meta", "ask", "go_on"}, set()),
-        (arun, {"trace", "meta", "ask", "go_on"}, set()),
+        (run, {"trace", "meta", "ask", "go_on", "tape"}, set()),
+        (arun, {"trace", "meta", "ask", "go_on", "tape"}, set()),
         (awalk, {"trace"}, set()),
-        (as_tool, {"trace", "meta", "ask", "go_on"}, set()),
+        (as_tool, {"trace", "meta", "ask", "go_on", "tape"}, set()),
         (with_tools, set(), {"messages"}),
         (Trace.fork, {"model", "tools", "ask"}, {"messages", "system", "first_turn", "tape"}),
     ],
@@ -129,7 +131,7 @@ def test_who_passes_options_on_shows_them(function, own, without):
     shown = options_of(function)
     assert shown.keys() == (WALK.keys() | own) - without
     assert {name: shown[name] for name in shown if name not in own} == {
-        name: WALK[name] for name in WALK if name not in without
+        name: WALK[name] for name in WALK if name not in {*without, *own}
     }
 
 
@@ -157,6 +159,12 @@ def test_options_that_go_on_are_checked_at_once():
     for make in (lambda: as_tool("a", "A.", [], Scripted([]), limits=3), lambda: with_tools("gpt", [])):
         with pytest.raises(InvalidInput, match="; expected"):
             make()
+
+
+def test_a_sub_agent_takes_every_option_of_run(tmp_path):
+    own = {"trace": None, "meta": {"a": 1}, "ask": None, "go_on": None, "tape": tmp_path / "a.jsonl"}
+    made = as_tool("a", "A.", [], Scripted(["Hello"]), **own)
+    assert made.invoke({"task": "Hi"}).trace.meta == {"a": 1}
 
 
 class Tiny:

@@ -4,19 +4,22 @@ import json
 from dataclasses import replace
 
 import pytest
+from counting import lines_of
 from hypothesis import given
 from hypothesis import strategies as st
-from tills import LOOK, REPLIES, Till, pay
+from tills import LOOK, REPLIES, Till, looking, pay
 
 from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ReplayMiss
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
-from zoolab.records import Decision, Outcome, Verdict
-from zoolab.runs import Trace, run
+from zoolab.records import Decision, Limits, Outcome, Reply, Verdict
+from zoolab.runs import Trace, read_conversation, run
 from zoolab.show.text import to_markdown
 from zoolab.steps.define import tool
 from zoolab.trace.codec import MAX_VALUE_CHARS
 from zoolab.trace.events import as_read, events_of
+
+KEY = "sk-proj-" + "Zq81TestTestTestTest9x"
 
 
 def untaped(trace):
@@ -31,10 +34,10 @@ def untaped(trace):
     return told
 
 
-@given(replies=REPLIES, data=st.data(), saved=st.booleans())
-def test_a_tape_replays_equal_at_any_step_and_runs_nothing(replies, data, saved, tmp_path_factory):
+@given(replies=REPLIES, data=st.data(), saved=st.booleans(), envelope=st.sampled_from(["json", "plain"]))
+def test_a_tape_replays_equal_at_any_step_and_runs_nothing(replies, data, saved, envelope, tmp_path_factory):
     till = Till()
-    trace = till.run(*replies, "Done.", envelope="plain")
+    trace = till.run(*replies, "Done.", envelope=envelope)
     paid, looked = list(till.paid), till.looked
     if saved:
         trace = Trace.load(trace.save(tmp_path_factory.mktemp("t") / "t.jsonl"))
@@ -63,6 +66,49 @@ def test_a_fork_pays_nothing_twice(replies, data):
         child = error.trace
     assert (till.paid, till.looked) == (paid, looked)
     assert [message["content"] for message in child.messages] == [each["content"] for each in trace.messages]
+
+
+ANSWER = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+FAILED = Reply({"role": "assistant", "content": ""}, "error")
+#: Replies and options of runs in which more is counted, remembered or sent than tools and their results.
+ODD_RUNS = {
+    "a message that is not JSON": ([[LOOK], "Done."], {"messages": [{"role": "user", "at": {1, 2}}]}),
+    "keys that are not text": ([[LOOK], "Done."], {"messages": [{"role": "user", "at": {1: 2, "a": 3}}]}),
+    "an answer that was refused": ([[LOOK], '{"sum": "x"}', '{"sum": 1}'], {"answer_schema": ANSWER}),
+    "a reply that failed": ([FAILED, [LOOK], "Done."], {}),
+    "no turns left": ([[LOOK]] * 3, {"limits": Limits(turns=2)}),
+    "no retries left": ([[pay("x")]] * 5, {"limits": Limits(retries=3)}),
+    "condensed": ([[LOOK], [LOOK], "Done."], {"condense": lambda messages: messages[:1] + messages[-2:]}),
+    "denied": ([[LOOK, pay(5)], "Done."], {"deny": ["pay"]}),
+}
+
+
+@pytest.mark.parametrize(("replies", "options"), ODD_RUNS.values(), ids=ODD_RUNS)
+def test_an_odd_run_replays_equal_at_any_step(replies, options):
+    till = Till()
+    trace = till.run(*replies, **options)
+    looked = till.looked
+    for seq in range(len(trace)):
+        try:
+            again = trace.replay(seq)
+        except LoopError as error:
+            again = error.trace
+        assert untaped(again) == untaped(trace), f"from step {seq}"
+    assert till.looked == looked
+
+
+def test_a_fork_that_took_more_turns_than_its_parent_might_is_replayed():
+    till = Till()
+    trace = till.run([LOOK], [LOOK], [LOOK], limits=Limits(turns=2))
+    assert trace.outcome == "loop_limit"
+    child = trace.fork(len(trace) - 1, model=Scripted(["Done."]))
+    assert (child.answer, len(child.turns)) == ("Done.", 3)
+    assert untaped(child.replay()) == untaped(child)
+
+
+def test_a_conversation_that_says_no_tools_is_forked():
+    told = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    assert read_conversation(told).fork(0, model=Scripted(["Good day"])).answer == "Good day"
 
 
 def test_the_same_call_gets_the_next_outcome_until_they_are_used_up():
@@ -150,6 +196,41 @@ def test_a_long_value_is_played_whole_from_its_message(tmp_path):
     assert loaded.replay().messages == trace.messages
     bare = loaded.fork(1, model=Scripted([[("read", {})], "Done."]), envelope="plain")
     assert bare.steps[-1].status == "pending"  # a part of the value is not the value
+
+
+def test_a_replayed_round_costs_about_what_the_round_did():
+    """Each request was built and named as a whole, secrets looked for: it cost 20 to 50 times as much."""
+    played = {}
+    for rounds in (10, 20, 40):
+        trace = looking(rounds)
+        trace.replay()
+        played[rounds] = lines_of(trace.replay)
+        assert played[rounds] < 4 * lines_of(lambda rounds=rounds: looking(rounds))
+    assert played[40] - played[20] < 2.1 * (played[20] - played[10])
+
+
+def test_a_request_that_differs_in_times_and_secrets_gets_its_reply():
+    till = Till()
+    trace = till.run([LOOK], [LOOK], "Done.", system=f"The key is {KEY}1")
+    first = trace.steps[1].record
+    system = {"role": "system", "content": f"The key is {KEY}2"}
+    again = trace.replay(1, replace(first, messages=[system, *first.messages[1:]]))
+    assert (again.answer, again.messages[0], till.looked) == ("Done.", system, 2)
+    ran = trace.turns[0].calls[0].ran
+    edited = trace.replay(ran, Outcome(1, duration_ms=9_999))
+    assert (edited.answer, till.looked) == ("Done.", 2)
+    assert '"execution_time_ms":9999' in edited.messages[3]["content"]
+
+
+def test_the_same_request_gets_the_next_reply_also_if_a_secret_differs():
+    replies = [[LOOK], [("fly", {})], "Done."]
+    condense = lambda messages: messages[:2]  # noqa: E731
+    till = Till()
+    trace = till.run(*replies, system=f"The key is {KEY}1", condense=condense)
+    first = trace.steps[1].record
+    system = {"role": "system", "content": f"The key is {KEY}2"}
+    again = trace.replay(1, replace(first, messages=[system, *first.messages[1:]]))
+    assert [call.name for call in again.tool_calls] == ["look", "fly"]
 
 
 def test_an_edited_outcome_is_what_the_tape_says():

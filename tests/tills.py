@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from zoolab.errors import LoopError
 from zoolab.models.scripted import Scripted
-from zoolab.records import Decision
+from zoolab.records import Decision, Limits
 from zoolab.runs import run
 from zoolab.steps.define import tool
 
@@ -38,6 +38,11 @@ class Till:
             return run("Go.", self.tools, Scripted(list(replies)), ask=ask, **options)
         except LoopError as error:
             return error.trace
+
+
+def looking(rounds):
+    """A run of so many calls of `look`."""
+    return Till().run(*[[LOOK]] * rounds, "Done.", limits=Limits(turns=rounds + 1))
 
 
 def pay(euros):

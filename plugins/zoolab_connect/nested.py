@@ -11,7 +11,7 @@ from zoolab.jsontext import encode
 from zoolab.jsontext.readonly import plain
 from zoolab.loop import Tools, walk
 from zoolab.loop.about import about
-from zoolab.loop.options import Options, WalkOptions, check_model, passes_on
+from zoolab.loop.options import Options, SharedOptions, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.runs import RunOptions, run
@@ -40,9 +40,8 @@ def as_tool(name: str, description: str, tools: Tools, model: Model, **options: 
     """
 
     check_model(model)
-    Options(
-        **cast(WalkOptions, {name: given for name, given in options.items() if name not in ("trace", "ask")})
-    )
+    shared = {name: given for name, given in options.items() if name in SharedOptions.__annotations__}
+    Options(**cast(SharedOptions, shared))
 
     def delegate(task: str) -> ToolReturn:
         trace = run(task, tools, model, **options)

@@ -10,7 +10,7 @@ import functools
 import inspect
 import os
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -18,15 +18,15 @@ from typing import Any, ParamSpec, TypeVar, cast
 from zoolab.errors import ExecutionFailed, InvalidInput, InvalidTrace, ReplayMiss, marked
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.models.recording import Header, Recording, nearest_difference, shipped
+from zoolab.models.recording import Header, Recording, shipped
 from zoolab.models.replay import Replay
-from zoolab.records import Decision, Earlier, Messages, Model, Outcome, TapedCall
+from zoolab.records import Messages, Model, Outcome, Tape, TapedCall
 from zoolab.secrets import scrub_json
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import outcome_of
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown, decode_record, encode_record
-from zoolab.trace.tape import call_as_text
+from zoolab.trace.tape import call_as_text, difference
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,7 +42,7 @@ _RAISED: list[type[ExecutionFailed]] = [*ExecutionFailed.__subclasses__(), Execu
 _FAILURES = {kind.code: kind for kind in _RAISED}
 
 
-class FileTape:
+class FileTape(Tape):
     """The calls of a recording: recorded in a file that was begun for them, else played, each once, in order.
 
     Args:
@@ -56,8 +56,6 @@ class FileTape:
     def __init__(self, path: str | Path, plays: bool | None = None) -> None:
         self.plays = is_recorded(path) if plays is None else plays
         self.recording = Recording(path, None if self.plays else Header("recorded", "", "tools"))
-        self.failures: Mapping[str | None, int] = {}
-        self.earlier: Sequence[Earlier] = ()
         self._waiting = defaultdict[str, deque[Outcome]](deque)
         for call, outcome in outcomes_in(self.recording) if self.plays else ():
             self._waiting[_text_of(call)].append(outcome)
@@ -82,9 +80,7 @@ class FileTape:
                 f"{name} holds no {'further ' * (waiting is not None)}call of {tool}"
                 f" with {excerpt(dict(arguments), 200)}",
                 advice="record the run again, into another file",
-                difference=""
-                if waiting is not None
-                else nearest_difference(asked, self._waiting, "recorded"),
+                difference="" if waiting is not None else difference(asked, self._waiting, "recorded"),
             )
         outcome = waiting.popleft()
         if isinstance(outcome.value, Shown):
@@ -92,10 +88,6 @@ class FileTape:
                 f"{name} holds only a part of the result of {tool}", advice="run it without a tape"
             )
         return replace(outcome, origin="tape")
-
-    def decide(self, _tool: Tool, _arguments: Mapping[str, Any], decision: Decision) -> Decision:
-        """Leave the decision as it is: while it records, a walk runs as without a tape."""
-        return decision
 
     def keep(self, tool: Tool, arguments: Mapping[str, Any], outcome: Outcome, _ran: bool) -> Outcome:
         """Write a call and its outcome into the file."""

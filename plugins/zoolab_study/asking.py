@@ -211,7 +211,7 @@ class _Judge:
     def __init__(self, trace: Trace, seq: int, request: Request) -> None:
         self._tools = _schemas_of(trace, seq, request)
         #: Whether the model of the trace wrote its calls into its text.
-        self.in_text = options_of(trace)["calls"] != "native"
+        self.in_text = options_of(trace, trace.turns)["calls"] != "native"
         self.expected: tuple[tuple[str, str], ...] = ()
 
     def read(self, reply: Reply, model: str, repeat: int, text: bool) -> Again:

@@ -2,7 +2,7 @@
 
 Steps are compared in order, so that everything before the first difference is equal, and what differs in
 that step is its cause. Times, durations, ids of calls, the times in a result's envelope and secrets are no
-difference; two requests are equal if `zoolab.models.recording.RequestKeys` gives them the same name.
+difference; two requests are equal if `zoolab.models.recording.RequestNames` gives them the same name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, excerpt, one_line, pointer_to
-from zoolab.models.recording import DELIVERY, RequestKeys
+from zoolab.models.recording import DELIVERY, RequestNames
 from zoolab.records import Decision, Message, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.records.messages import calls_of
 from zoolab.secrets import scrub, scrub_json
@@ -82,12 +82,9 @@ class _Side:
 
     def __init__(self, trace: TraceLog) -> None:
         self.trace, self.steps = trace, trace.steps
-        self._keys = RequestKeys()
+        #: Requests by name, and by their names without secrets.
+        self.names, self.clean_names = RequestNames(), RequestNames(scrubs=True)
         self._turns = {turn.seq: turn for turn in trace.turns}
-
-    def key_of(self, request: Request) -> str:
-        """The name of a request."""
-        return self._keys.of(request.body())
 
     def reply_to(self, seq: int) -> Reply | None:
         """The reply to the request at this step, as it came."""
@@ -124,7 +121,9 @@ def _equal(a: _Side, b: _Side, seq: int) -> bool:
     if (one.kind, one.turn, one.slot) != (other.kind, other.turn, other.slot):
         return False
     if isinstance(one.record, Request) and isinstance(other.record, Request):
-        if a.key_of(one.record) != b.key_of(other.record):
+        first, second = one.record, other.record
+        same = a.names.of(first) == b.names.of(second)
+        if not same and a.clean_names.of(first) != b.clean_names.of(second):
             return False
         return not _another_model(a.reply_to(seq), b.reply_to(seq))
     return one.record is other.record or _same(form_of(one), form_of(other))

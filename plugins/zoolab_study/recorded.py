@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.models.recording import Header, Recording
-from zoolab.records import Decision, Earlier, Outcome, TapedCall, Tool
+from zoolab.records import Decision, Outcome, Tape, TapedCall, Tool
 from zoolab.secrets import scrub_json
 from zoolab.trace.codec import Shown
 from zoolab.trace.tape import call_as_text
@@ -46,11 +46,8 @@ class RecordedTools:
             run.release()
 
 
-class _OfRun:
+class _OfRun(Tape):
     """The tape of one run. The policy of the run decides first: what it denies is not given either."""
-
-    failures: Mapping[str | None, int] = {}
-    earlier: Sequence[Earlier] = ()
 
     def __init__(
         self,
@@ -63,10 +60,6 @@ class _OfRun:
         self._given = Counter[tuple[str, str]]()
         #: How often this run holds the lock of its case: once for each call that it runs.
         self._held = 0
-
-    def take(self, _tool: Tool, _arguments: Mapping[str, Any]) -> TapedCall | None:
-        """Give nothing yet: the policy comes first."""
-        return None
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision | TapedCall:
         """Give what is recorded for a call that may run; or let it run, and let other runs wait."""

@@ -15,8 +15,6 @@ from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from zoolab.policy import Permissions, Policy
     from zoolab.retrieval import Retriever
 
@@ -24,8 +22,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class WalkOptions(TypedDict, total=False):
-    """The options of `walk` for type checkers: `**options: Unpack[WalkOptions]`."""
+class SharedOptions(TypedDict, total=False):
+    """The options of `walk` and of `run` that are the same, for type checkers."""
 
     system: str | None
     messages: Iterable[Message]
@@ -44,7 +42,12 @@ class WalkOptions(TypedDict, total=False):
     answer_schema: Any
     condense: Callable[[list[Message]], Iterable[Message]] | None
     on_delta: Callable[[dict[str, Any]], object] | None
-    tape: Tape | str | Path | None
+
+
+class WalkOptions(SharedOptions, total=False):
+    """The options of `walk` for type checkers: `**options: Unpack[WalkOptions]`."""
+
+    tape: Tape | None
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -68,7 +71,7 @@ class Options:
     answer_schema: Any = None
     condense: Callable[[list[Message]], Iterable[Message]] | None = None
     on_delta: Callable[[dict[str, Any]], object] | None = None
-    tape: Tape | str | Path | None = None
+    tape: Tape | None = None
 
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():

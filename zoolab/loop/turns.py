@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
@@ -28,7 +28,6 @@ from zoolab.records import (
     Request,
     Result,
     Step,
-    Tape,
     TapedCall,
     ToolCall,
     Verdict,
@@ -77,6 +76,8 @@ class Turns:
         )
         self.budget = Budget(self.limits)
         self.turn = options.first_turn - 1
+        #: How many turns of the question there were before the walk.
+        self.before = 0
         self.registry = ToolRegistry()
         self.offered: tuple[dict[str, Any], ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
@@ -107,8 +108,9 @@ class Turns:
 
             self.answers = AnswerSchema(options)
             self.system, self.settings = self.answers.asked_for(calls)
-        self.tape = cast("Tape | None", options.tape)  # as it was checked
+        self.tape = options.tape
         if self.tape is not None:
+            self.before = self.tape.turns
             self.failures.update(self.tape.failures)
             for call, arguments, result in self.tape.earlier:
                 self.results[call.name][_asked(call, arguments)] = result
@@ -143,7 +145,7 @@ class Turns:
 
     def ask(self, model: Model) -> Ask:
         """Begin a turn: show the request, and return the reply of the model."""
-        if self.turn - self.options.first_turn + 1 >= self.limits.turns:
+        if self._turns_used() >= self.limits.turns:
             raise ToolLoopLimitReached(
                 f"no answer after {self.limits.turns} turns",
                 advice="raise Limits(turns=...) or see what it repeats",
@@ -215,8 +217,10 @@ class Turns:
         if self.reply.end != "failed" or said.deterministic or said.recording is not None:
             return False
         failed = self.failures[REPLY] = self.failures.get(REPLY, 0) + 1
-        turns = self.turn - self.options.first_turn + 1
-        return failed <= self.limits.retries and turns < self.limits.turns
+        return failed <= self.limits.retries and self._turns_used() < self.limits.turns
+
+    def _turns_used(self) -> int:
+        return self.turn - self.options.first_turn + 1 + self.before
 
     def conclude(self, answers: AnswerSchema) -> Ask:
         """Show the verdict on the final answer; returns whether it is accepted."""
@@ -284,6 +288,8 @@ class Turns:
             verdict = verdicts[slot]
             if not verdict.ok:
                 outcomes[slot] = refused(call, verdict)
+                if self.tape is not None and (said := self.tape.refusal(call, verdict)):
+                    self.made[slot] = replace(said, tool_call_id=call.id)
                 continue
             tool = self.registry.get(call.name)
             if tool is None:  # a person may have allowed what does not exist

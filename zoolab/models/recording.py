@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import operator
 import os
 import re
 import threading
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import unified_diff
 from importlib.resources import files
@@ -32,7 +33,9 @@ from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked, privately, system_errors
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
 from zoolab.jsontext.readonly import ReadOnlyDict
-from zoolab.records import Request, without
+from zoolab.jsontext.values import any_json, is_strict
+from zoolab.records import Messages, Request, without
+from zoolab.records.outgoing import sendable
 from zoolab.secrets import scrub_json
 
 VERSION = 1
@@ -327,6 +330,43 @@ class RequestKeys:
             self._messages.append((text, _name_of(message)))
 
 
+class RequestNames:
+    """Names requests, each message of a list that grows once: the cost of a name does not grow with the list.
+
+    The names are not those of `RequestKeys`, but say the same: which requests are equal.
+
+    Args:
+        scrubs: Whether requests are equal that differ in secrets alone. It costs a hundred times as much.
+    """
+
+    def __init__(self, scrubs: bool = False) -> None:
+        self._scrubs = scrubs
+        self._latest = Messages()
+        self._ids = _PlacesOfIds()
+        #: The name of what comes before each message, and of all of them.
+        self._names = [""]
+        self._rest: tuple[Any, ...] = (None,)
+        self._rest_name = ""
+
+    def of(self, request: Request) -> str:
+        """Return the name of a request."""
+        messages, rest = request.prefix, (request.tools, request.tool_choice, request.settings)
+        if not messages.shares(self._latest):
+            self._ids, self._names = _PlacesOfIds(), [""]
+        self._latest = messages
+        names = self._names
+        for index, message in enumerate(messages.since(len(names) - 1), len(names) - 1):
+            sent, name = sendable(index, message)[0], names[-1]
+            if sent is not None:
+                sent = sent if is_strict(sent) else any_json(sent)
+                name = digest(name + _name_of(_without_blank(self._ids.replace(sent)), self._scrubs))
+            names.append(name)
+        if not all(map(operator.is_, rest, self._rest)):
+            self._rest, bare = rest, replace(request, messages=())
+            self._rest_name = _name_of(bare.body(), self._scrubs)
+        return self._rest_name + names[len(messages)]
+
+
 class _PlacesOfIds:
     """Puts the place of each call where its id stood: an id says which call is meant, and nothing else."""
 
@@ -371,9 +411,9 @@ def _without_blank(message: Any) -> Any:
     return message
 
 
-def _name_of(part: Any) -> str:
+def _name_of(part: Any, scrubs: bool = True) -> str:
     """Return the name of a part of a request."""
-    part = scrub_json(json.loads(canonical(part)))
+    part = scrub_json(json.loads(canonical(part))) if scrubs else part
     if isinstance(part, dict) and part.get("role") == "tool" and isinstance(part.get("content"), str):
-        part["content"] = _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])
+        part = {**part, "content": _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])}
     return digest(canonical(part))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Never, Unpack
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
-from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
-from zoolab.records import Message, Model, Record, Step
+from zoolab.loop.options import SharedOptions, WalkOptions, passes_on, refuse_unknown
+from zoolab.records import Message, Model, Record, Step, Tape
 from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog, cannot_write, drive
 
@@ -327,9 +327,10 @@ class Trace(TraceLog):
         return str(shared_fragment(self))  # marimo takes no subclass of str
 
 
-class RunOptions(WalkOptions, total=False):
+class RunOptions(SharedOptions, total=False):
     """The options of `run` for type checkers."""
 
+    tape: Tape | str | Path | None
     trace: Trace | None
     ask: Callable[[Step], Record | None] | None
     go_on: Trace | None
@@ -345,7 +346,8 @@ def run(
     meta: Mapping[str, Any] | None = None,
     ask: Callable[[Step], Record | None] | None = None,
     go_on: Trace | None = None,
-    **options: Unpack[WalkOptions],
+    tape: Tape | str | Path | None = None,
+    **options: Unpack[SharedOptions],
 ) -> Trace:
     """Walk to the end and return the trace.
 
@@ -359,9 +361,9 @@ def run(
             running it; by default nobody does, and the call is denied.
         go_on: A conversation that ended with an answer: the prompt is a further question in it. The new
             trace begins with all steps of this one, and its turns go on counting. The tools stay the same.
-        options: As for `walk`; `tape` also takes the path of a recording of the whole run, model and tools: a
-            file that does not exist yet is recorded; one that exists is played, and then nothing runs and no
-            model is asked.
+        tape: As for `walk`, or the path of a recording of the whole run, model and tools: a file that does
+            not exist yet is recorded; one that exists is played, and then nothing runs and no model is asked.
+        options: As for `walk`.
 
     Raises:
         ZoolabError: What ended the walk; its `trace` is the trace so far.
@@ -377,22 +379,21 @@ def run(
     """
     if trace is not None and meta is not None:
         raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
-    path = options.get("tape")
-    if isinstance(path, str | PathLike):
+    if isinstance(tape, str | PathLike):
         from zoolab.plugins import NAMES
 
         taped = NAMES.needed("Taped", "records the calls of tools")
-        model, options["tape"] = taped.of_run(path, model)
+        model, tape = taped.of_run(tape, model)
     if go_on is None:
         trace = Trace(meta=meta) if trace is None else trace
-        steps = walk(prompt, tools, model, **options)
+        steps = walk(prompt, tools, model, tape=tape, **options)
     else:
         from zoolab.trace.further import ask_further
 
         if trace is None:
             trace = Trace(meta=getattr(go_on, "meta", None) if meta is None else meta)
             trace.began = getattr(go_on, "began", None)
-        steps = ask_further(trace, go_on, prompt, tools, model, {**options})
+        steps = ask_further(trace, go_on, prompt, tools, model, {**options, "tape": tape})
     trace.options = dict(steps.options)
     if ask is None:
         return Trace.record(steps, into=trace)

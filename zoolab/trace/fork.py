@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -29,7 +29,9 @@ _OF_THE_START = ("model", "messages", "system", "first_turn")
 def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
     """Do the work of `Trace.fork`."""
     ask = options.pop("ask", None)
-    options = {**options_of(trace, seq), **options}
+    turns = trace.turns
+    known = options_of(trace, turns, seq)
+    options = {**known, **options}
     model = model or options.get("model")
     if model is None:
         raise InvalidInput("no model to continue the fork", advice="pass model=")
@@ -39,9 +41,9 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
             raise InvalidInput(f"tools is {excerpt(tools)}", expected='tools with their functions, or "live"')
         tools, missing = None, "live"
         _check_functions(trace)
-    if tools is None and trace.steps:
-        tools = trace.steps[0].record
-    return _forked(trace, seq, edit, model, as_registry(tools or ()), options, missing, ask)
+    tools = tools_of(trace) if tools is None else tools
+    same = options["envelope"] == known["envelope"]
+    return _forked(trace, turns, seq, edit, model, as_registry(tools), options, missing, same, ask)
 
 
 def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> T:
@@ -51,22 +53,22 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
         ReplayMiss: A request or a call comes that is not on the tape; shows the nearest one. Its `trace` is
             the child so far.
     """
-    turns, options = trace.turns, options_of(trace, seq)
+    turns = trace.turns
+    options = options_of(trace, turns, seq)
     found = max(0, turn_at(turns, seq))
-    # The limits of the run, less the turns before the fork: it ends when the run ended.
-    limits = options.get("limits") or Limits()
-    if trace.outcome == "loop_limit" and "limits" not in trace.options:  # a file does not say them
-        limits = replace(limits, turns=len(turns) - question_at(turns, seq))
-    before = found - question_at(turns, seq)
-    begun = replace(limits, turns=max(1, limits.turns - before))
+    # It ends when the run ended: a file may not say its limits, and a fork had turns of its own.
+    limits, taken = options.get("limits") or Limits(), len(turns) - question_at(turns, seq)
+    if taken > limits.turns or (trace.outcome == "loop_limit" and "limits" not in trace.options):
+        limits = replace(limits, turns=taken)
     registry = tools_of(trace)
-    model = OwnReplies(trace, otherwise, turns[found].seq if found else 0)
+    begins = not turns or seq <= turns[found].seq
+    model = OwnReplies(turns[found:], options["calls"], otherwise, not begins)
     try:
-        given = options | {"limits": begun, "policy": None}
-        child = _forked(trace, seq, edit, model, registry, given, "stop", None)
+        given = options | {"limits": limits, "policy": None}
+        child = _forked(trace, turns, seq, edit, model, registry, given, "stop", True, None)
         for turn in turns[found + 1 :]:
             if turn.asks:
-                _ask_next(trace, turn, child, registry, model)
+                _ask_next(trace, turns, turn, child, registry, model)
     except ZoolabError as error:
         if isinstance(error.trace, TraceLog):
             error.trace.options = dict(trace.options)
@@ -75,16 +77,23 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
     return child
 
 
-def _ask_next(trace: TraceLog, turn: Turn, child: TraceLog, registry: ToolRegistry, model: Any) -> None:
+def _ask_next(
+    trace: TraceLog,
+    turns: Sequence[Turn],
+    turn: Turn,
+    child: TraceLog,
+    registry: ToolRegistry,
+    model: Any,
+) -> None:
     """Ask a further question of a trace in a child that has come to an answer; nothing runs."""
-    options, step = options_of(trace, turn.seq), trace.steps[turn.seq]
+    options, step = options_of(trace, turns, turn.seq), trace.steps[turn.seq]
     said = step.messages.tolist()
     if child.messages != trace.messages_at(turn.seq - 1):  # the child has said something else
         said = [*child.messages, *step.new_messages]
     for name in _OF_THE_START:
         options.pop(name, None)
-    tape = TraceTape.of(trace, turn.seq, "stop")
-    options |= {"tape": tape, "policy": _permissions(None, trace, turn.seq, registry)}
+    tape = TraceTape.of(trace, turns, turn.seq, "stop")
+    options |= {"tape": tape, "policy": _permissions(None, turns, turn.seq, registry)}
     again = walk(None, registry, model, messages=said, first_turn=child.steps[-1].turn + 1, **options)
     next(again)  # the tools are defined already
     _drive(child, Walk(_with_news(again, step.appended)), {}, tape, None)
@@ -92,29 +101,28 @@ def _ask_next(trace: TraceLog, turn: Turn, child: TraceLog, registry: ToolRegist
 
 def _forked(
     trace: T,
+    turns: Sequence[Turn],
     seq: int,
     edit: Record | None,
     model: Any,
     registry: ToolRegistry,
     options: dict[str, Any],
     missing: Missing,
+    same: bool,
     ask: Ask | None,
 ) -> T:
+    """Go on from a step; a result is made anew unless what it is made of is the `same`."""
     for name in _OF_THE_START:
         options.pop(name, None)
-    # A result is made anew where what it is made of is not what it was.
-    results = options.get("envelope") == options_of(trace)["envelope"]
     if trace.steps[seq].kind == "define":
-        tape = TraceTape.of(trace, 0, missing, results=results and edit is None)
+        tape = options["tape"] = TraceTape.of(trace, turns, 0, missing, same and edit is None)
         opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
-        options["tape"] = tape
         again = walk(None, registry, model, messages=opening, **options)
         answers: _Records = {} if edit is None else {("define", 0, None): edit}
         return _drive(child_of(trace, 0, options | {"model": model}), again, answers, tape, ask)
-    turns, steps = trace.turns, trace.steps
-    found = turns[turn_at(turns, seq)]
+    found, steps = turns[turn_at(turns, seq)], trace.steps
     turn, request = range(found.seq, found.end), steps[found.seq]
-    tape = options["tape"] = TraceTape.of(trace, found.seq, missing, results=results)
+    tape = options["tape"] = TraceTape.of(trace, turns, found.seq, missing, same)
     child = child_of(trace, found.seq, options | {"model": model})
     child.meta["forked_at"] = seq
     if seq != found.seq and found.reply is not None:
@@ -124,7 +132,7 @@ def _forked(
     before = {i: trace.originals.get(i, steps[i].record) for i in turn}
     edits = {i: steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
-    options["policy"] = _permissions(options.get("policy"), trace, seq + (edit is None), registry)
+    options["policy"] = _permissions(options.get("policy"), turns, seq + (edit is None), registry)
     options["first_turn"] = found.number
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
@@ -142,13 +150,13 @@ def _check_functions(trace: TraceLog) -> None:
 
 
 def _permissions(
-    policy: Policy | Permissions | None, trace: TraceLog, until: int, registry: ToolRegistry
+    policy: Policy | Permissions | None, turns: Sequence[Turn], until: int, registry: ToolRegistry
 ) -> Permissions:
     """Allow in the fork what was allowed for the session before step `until`."""
     if isinstance(policy, Permissions):
         return policy
     permissions = Permissions(policy)
-    for call in (call for turn in trace.turns for call in turn.calls.values()):
+    for call in (call for turn in turns for call in turn.calls.values()):
         tool, decision = registry.get(call.call.name), call.decision
         before = call.decided is not None and call.decided < until
         if tool is not None and before and decision is not None and decision.choice != "pending":

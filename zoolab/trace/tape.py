@@ -6,13 +6,15 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Literal
 
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import canonical, excerpt
+from zoolab.jsontext.values import any_json
 from zoolab.loop.about import about
-from zoolab.loop.turns import MODELS_FAULT
-from zoolab.models.recording import RequestKeys, nearest_difference
+from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
+from zoolab.models.recording import RequestNames, nearest_difference
 from zoolab.records import (
     Decision,
     Earlier,
@@ -24,7 +26,10 @@ from zoolab.records import (
     Request,
     Result,
     Step,
+    Tape,
     TapedCall,
+    ToolCall,
+    Verdict,
 )
 from zoolab.steps.result import METADATA
 from zoolab.tools import Tool
@@ -36,30 +41,32 @@ from zoolab.trace.log import TraceLog
 #: risk `safe` runs, any other call waits for a decision. "live": the policy decides, as in any walk.
 Missing = Literal["stop", "ask", "live"]
 
-_SOURCE = "on the tape"
 _ADVICE = "fork the trace to go on: a fork runs what is safe, and asks before anything else runs"
 NOT_TAPED = "this call is not on the tape"
 
 
-class TraceTape:
+class TraceTape(Tape):
     """The calls of a trace and what became of them, each given once, in order.
 
     Args:
         calls: The calls, in the order in which they were made.
         missing: What becomes of a call that is not among them.
         results: Whether the tool messages are given too, word by word; else they are made anew.
+        before: The turns of the question before them, which count in a replay.
+        failures: What failed in those turns, as `Tape.failures`.
     """
 
     def __init__(
         self,
         calls: Iterable[Call],
-        missing: Missing = "ask",
-        *,
-        results: bool = True,
-        before: Sequence[Turn] = (),
+        missing: Missing,
+        results: bool,
+        before: Sequence[Turn],
+        failures: Mapping[str | None, int],
     ) -> None:
         self.missing = missing
-        self.failures: Mapping[str | None, int] = _failures(before)
+        self.failures = failures
+        self.turns = len(before) if missing == "stop" else 0
         self.earlier: Sequence[Earlier] = [
             (call.call, call.verdict.arguments, call.result)
             for turn in before
@@ -67,7 +74,13 @@ class TraceTape:
             if call.verdict is not None and call.result is not None
         ]
         self._results = results
-        self._calls = [call for call in calls if call.verdict is not None and call.outcome is not None]
+        self._refusals = defaultdict[Any, deque[Result]](deque)
+        self._calls: list[Call] = []
+        for call in calls:
+            if call.verdict is not None and call.outcome is not None:
+                self._calls.append(call)
+            elif results and call.verdict is not None and call.result is not None:
+                self._refusals[_refused(call.call, call.verdict)].append(call.result)
         self._places = defaultdict[str, deque[int]](deque)
         for place, call in enumerate(self._calls):
             self._places[call_as_text(call.call.name, call.arguments)].append(place)
@@ -80,17 +93,16 @@ class TraceTape:
 
     @classmethod
     def of(
-        cls, trace: TraceLog, since: int = 0, missing: Missing = "ask", *, results: bool = True
+        cls, trace: TraceLog, turns: Sequence[Turn], since: int, missing: Missing, results: bool = True
     ) -> TraceTape:
         """Make a tape of what a trace settles after step `since`, and of what its own tape still has."""
-        turns = trace.turns
         calls = [call for turn in turns if turn.end > since for call in turn.calls.values()]
         own = trace.options.get("tape")
         if isinstance(own, TraceTape):
             calls += own.left_by(trace)
         # Retries and repetitions are counted within one question.
         before = [turn for turn in turns[question_at(turns, since) :] if turn.end <= since]
-        return cls(calls, missing, results=results, before=before)
+        return cls(calls, missing, results, before, _failures(trace, before))
 
     def left_by(self, trace: TraceLog) -> list[Call]:
         """Return the calls that a trace has not taken from the tape."""
@@ -119,7 +131,7 @@ class TraceTape:
             f"{tool.name} was not called {'so often ' * known}with {excerpt(dict(arguments), 200)}"
             " in this trace, so there is no result to replay",
             advice=_ADVICE,
-            difference="" if known else nearest_difference(asked, self._places, _SOURCE),
+            difference="" if known else difference(asked, self._places),
         )
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
@@ -132,6 +144,11 @@ class TraceTape:
             decision = Decision("pending", NOT_TAPED, risk=tool.risk, arguments=dict(arguments), by="rule")
         self._question = decision
         return decision
+
+    def refusal(self, call: ToolCall, verdict: Verdict) -> Result | None:
+        """Return the tool message of the next call that was refused for the same, and strike it off."""
+        waiting = self._refusals.get(_refused(call, verdict))
+        return waiting.popleft() if waiting else None
 
     def keep(self, _tool: Tool, _arguments: Mapping[str, Any], outcome: Outcome, ran: bool) -> Outcome:
         """Mark the outcome of a call that ran; it stands in the trace of the walk itself."""
@@ -160,45 +177,50 @@ class TraceTape:
 class OwnReplies:
     """A model that answers each request as a trace says it was answered, and asks `otherwise` for others.
 
-    The same request a second time gets the second reply, if there is one, of those after step `since`.
+    The same request a second time gets the second reply, if there is one. With `given`, somebody else gives
+    the reply of the first turn.
     """
 
-    def __init__(self, trace: TraceLog, otherwise: Model | None = None, since: int = 0) -> None:
-        turns = [turn for turn in trace.turns if turn.end > since]
-        self.calls = options_of(trace)["calls"]
+    def __init__(self, turns: Sequence[Turn], calls: str, otherwise: Model | None, given: bool) -> None:
+        self.calls = calls
         #: A run that did not ask again after a reply that failed is not asked again now.
         self.deterministic = not any(
             turn.reply is not None and turn.reply.end == "failed" for turn in turns[:-1]
         )
         self._otherwise = otherwise
-        self._keys = RequestKeys()
-        self._bodies: list[dict[str, Any]] = []
+        self._requests: list[Request] = []
+        self._names, self._scrubbed = RequestNames(), RequestNames(scrubs=True)
         self._replies = defaultdict[str, deque[Reply]](deque)
-        for turn in turns:
+        for turn in turns[given:]:
             if turn.reply is not None:
-                self._bodies.append(turn.request.body())
-                self._replies[self._keys.of(self._bodies[-1])].append(turn.reply)
+                self._requests.append(turn.request)
+                self._replies[self._names.of(turn.request)].append(turn.reply)
+
+    @cached_property
+    def _alike(self) -> dict[str, deque[Reply]]:
+        """The replies by the names of their requests without secrets."""
+        pairs = [(self._scrubbed.of(each), self._replies[self._names.of(each)]) for each in self._requests]
+        return dict(reversed(pairs))
 
     def __call__(self, request: Request) -> Reply:
-        body = request.body()
-        replies = self._replies.get(self._keys.of(body))
+        replies = self._replies.get(self._names.of(request)) or self._alike.get(self._scrubbed.of(request))
         if replies:
             return replies.popleft() if len(replies) > 1 else replies[0]
         if self._otherwise is not None:
             return self._otherwise(request)
+        wanted, *known = (canonical(any_json(each.body())) for each in (request, *self._requests))
         raise ReplayMiss(
-            f"the trace does not contain this request among its {len(self._bodies)}",
+            f"the trace does not contain this request among its {len(known)}",
             advice=_ADVICE,
-            difference=nearest_difference(pretty(body), map(pretty, self._bodies), _SOURCE),
+            difference=difference(wanted, known),
         )
 
 
-def options_of(trace: TraceLog, seq: int = -1) -> dict[str, Any]:
+def options_of(trace: TraceLog, turns: Sequence[Turn], seq: int = -1) -> dict[str, Any]:
     """Return the options of a run, by which it can be repeated from step `seq`; those that a file does not
     say are read off its steps.
     """
-    turns = trace.turns
-    read: dict[str, Any] = {"calls": _calls_of(trace), "envelope": _envelope_of(trace)}
+    read: dict[str, Any] = {"calls": _calls_of(trace, turns), "envelope": _envelope_of(trace)}
     known = trace.options
     if turns:
         asked = turns[question_at(turns, trace.index(seq))]
@@ -213,13 +235,13 @@ def options_of(trace: TraceLog, seq: int = -1) -> dict[str, Any]:
     return read | known
 
 
-def _calls_of(trace: TraceLog) -> str:
+def _calls_of(trace: TraceLog, turns: Sequence[Turn]) -> str:
     model = trace.options.get("model")
     if model is not None:
         return about(model).calls
     if all(call.origin != "text" for call in trace.tool_calls):
         return "native"
-    return "auto" if any(turn.request.tools for turn in trace.turns) else "text"
+    return "auto" if any(turn.request.tools for turn in turns) else "text"
 
 
 def _envelope_of(trace: TraceLog) -> str:
@@ -227,24 +249,36 @@ def _envelope_of(trace: TraceLog) -> str:
     return "plain" if results and not any(METADATA in content for content in results) else "json"
 
 
-def _failures(turns: Iterable[Turn]) -> dict[str | None, int]:
-    """Count the turns in which the calls of each tool failed validation, as `Limits(retries=)` does."""
+def _failures(trace: TraceLog, turns: Iterable[Turn]) -> dict[str | None, int]:
+    """Count the turns in which the calls of each tool failed validation, the final answer, or the reply, as
+    `Limits(retries=)` does.
+    """
     failures = defaultdict[str | None, int](int)
     for turn in turns:
         verdicts = [(call.call.name, call.verdict.error_code) for call in turn.calls.values() if call.verdict]
         budgets = {
             None if code == "unknown_tool" else name for name, code in verdicts if code in MODELS_FAULT
         }
+        if turn.reply is not None and turn.reply.end == "failed":
+            budgets.add(REPLY)
+        answers = [trace.steps[seq].record for seq in turn.own]
+        if any(isinstance(each, Verdict) and not each.ok for each in answers):
+            budgets.add(ANSWER)
         for budget in budgets:
             failures[budget] += 1
     return failures
 
 
+def _refused(call: ToolCall, verdict: Verdict) -> tuple[Any, ...]:
+    return call.name, call.arguments, tuple(verdict.problems)
+
+
 def call_as_text(tool: str, arguments: Mapping[str, Any]) -> str:
     """A call as one text: two calls are the same if their texts are."""
-    return pretty({"tool": tool, "arguments": dict(arguments)})
+    return canonical({"tool": tool, "arguments": arguments})
 
 
-def pretty(value: Any) -> str:
-    """JSON on several lines, the same for equal values."""
-    return json.dumps(json.loads(canonical(value)), ensure_ascii=False, indent=1)
+def difference(wanted: str, known: Iterable[str], source: str = "on the tape") -> str:
+    """Return a unified diff from the nearest of some JSON texts to the wanted one, of several lines each."""
+    pretty = [json.dumps(json.loads(text), ensure_ascii=False, indent=1) for text in (wanted, *known)]
+    return nearest_difference(pretty[0], pretty[1:], source)
