@@ -282,8 +282,7 @@ class _Choice:
         delta = _delta_in(choice) if "delta" in choice or not self._came else {}
         self._came = self._came or bool(delta)
         merge(self._message, without(delta, ("role", "tool_calls")))
-        for part in dicts_in(delta.get("tool_calls")):
-            self._calls.add(part)
+        self._calls.add_all(delta.get("tool_calls"))
         merge(self._others, without(choice, ("delta", "message", "index")))
         if word := choice.get("finish_reason"):
             self._others["finish_reason"] = word
