@@ -29,7 +29,7 @@ _WORDS: Mapping[str, End] = {
     **dict.fromkeys(("context_window_exceeded", "context_length"), "cut"),
     **dict.fromkeys(("content_filter", "content_filtered", "refusal", "safety", "recitation"), "filtered"),
     **dict.fromkeys(("blocklist", "prohibited_content", "spii", "image_safety", "language"), "filtered"),
-    **dict.fromkeys(("sensitive", "guardrail_intervened", "error_toxic"), "filtered"),
+    **dict.fromkeys(("sensitive", "guardrail_intervened", "error_toxic", "llmgateway_content_filter"), "filtered"),
     **dict.fromkeys(("image_prohibited_content", "image_recitation", "model_armor"), "filtered"),
     **dict.fromkeys(("error", "failed", "cancelled", "abort", "aborted", "network_error"), "failed"),
     **dict.fromkeys(("malformed_function_call", "malformed_response", "malformed_tool_use"), "failed"),
@@ -37,7 +37,8 @@ _WORDS: Mapping[str, End] = {
     **dict.fromkeys(("insufficient_system_resource", "timeout", "user_cancel"), "failed"),
     **dict.fromkeys(("too_many_tool_calls", "missing_thought_signature"), "failed"),
     **dict.fromkeys(("image_other", "no_image", "load", "unload"), "failed"),
-    **dict.fromkeys(("user_stopped", "model_unloaded", "tool_use_failed"), "failed"),
+    **dict.fromkeys(("user_stopped", "model_unloaded", "tool_use_failed", "canceled"), "failed"),
+    **dict.fromkeys(("server_error", "upstream_error", "gateway_error", "client_error"), "failed"),
     **dict.fromkeys(("finish_reason_unspecified", "block_reason_unspecified"), "failed"),
 }
 #: Some clients and gateways write the words as content-filter or contextLengthReached.
