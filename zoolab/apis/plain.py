@@ -206,7 +206,9 @@ def _content(message: Message, role: str, path: Path, notes: Notes) -> str | Non
 def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]:
     function = function_in(call, "a tool call")
     given = function.get("arguments")
-    made = Reading(call, "the body is", InvalidInput).call(call.get("id"), sendable_name(function["name"]), given)
+    made = Reading(call, "the body is", InvalidInput).call(
+        call.get("id"), sendable_name(function["name"]), given
+    )
     text, code = manner.arguments(made["function"]["arguments"])
     if code is None and given != text:
         code = "arguments_rewritten"

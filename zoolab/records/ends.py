@@ -29,7 +29,9 @@ _WORDS: Mapping[str, End] = {
     **dict.fromkeys(("context_window_exceeded", "context_length"), "cut"),
     **dict.fromkeys(("content_filter", "content_filtered", "refusal", "safety", "recitation"), "filtered"),
     **dict.fromkeys(("blocklist", "prohibited_content", "spii", "image_safety", "language"), "filtered"),
-    **dict.fromkeys(("sensitive", "guardrail_intervened", "error_toxic", "llmgateway_content_filter"), "filtered"),
+    **dict.fromkeys(
+        ("sensitive", "guardrail_intervened", "error_toxic", "llmgateway_content_filter"), "filtered"
+    ),
     **dict.fromkeys(("image_prohibited_content", "image_recitation", "model_armor"), "filtered"),
     **dict.fromkeys(("error", "failed", "cancelled", "abort", "aborted", "network_error"), "failed"),
     **dict.fromkeys(("malformed_function_call", "malformed_response", "malformed_tool_use"), "failed"),

@@ -309,7 +309,9 @@ def _without_blanks(placed: list[Placed], notes: Notes) -> list[Placed]:
         if text and not text.strip() and message.keys() - {"role", "content"}:
             notes.add("empty_content", ("messages", index, "content"), "it is left out: it is blank")
             thinking = _thinking_of(message)
-            order = (each for each in in_order(message, "anthropic", len(thinking)) if each in (THINKING, CALL))
+            order = (
+                each for each in in_order(message, "anthropic", len(thinking)) if each in (THINKING, CALL)
+            )
             message = {**message, "content": None, **kept_in_order(_THINKING, thinking, order)}
         made.append((index, message))
     return made

@@ -440,7 +440,9 @@ def _is_open(part: Body) -> bool:
 def _is_piece(part: Body) -> bool:
     """Whether a part is a piece of a call: these come if `streamFunctionCallArguments` asks for them."""
     call = part.get("functionCall")
-    return isinstance(call, dict) and ("partialArgs" in call or "willContinue" in call or not call.get("name"))
+    return isinstance(call, dict) and (
+        "partialArgs" in call or "willContinue" in call or not call.get("name")
+    )
 
 
 def _continued(part: Body, more: Body) -> Body:
@@ -470,13 +472,13 @@ def _put(arguments: Body, piece: Body) -> None:
             value = values[0] if values else None
             both = isinstance(before, str) and isinstance(value, str)
             within[step] = f"{before}{value}" if both else value
-        elif not isinstance(before, list | dict):
+        elif before is None:
             within[step] = [] if isinstance(following, int) else {}
         within = within[step]
 
 
 def _joined(parts: list[Body], more: list[Body]) -> list[Body]:
-    """Parts and further ones; a text goes on with the text before, unless that was signed, and so does a call."""
+    """Parts and further ones; a text goes on with the text before, unless that was signed; so does a call."""
     made = [*parts]
     for part in more:
         last = made[-1] if made else {}

@@ -194,7 +194,9 @@ class Responses(Api):
 
     def _end_said(self, answer: Body) -> str | None:
         reason, status = as_dict(answer.get("incomplete_details")).get("reason"), answer.get("status")
-        if status == "completed" and "incomplete" in (i.get("status") for i in dicts_in(answer.get("output"))):
+        if status == "completed" and "incomplete" in (
+            i.get("status") for i in dicts_in(answer.get("output"))
+        ):
             status = "incomplete"
         return next((word for word in (reason, status) if isinstance(word, str)), None)
 
@@ -439,7 +441,9 @@ def _grow(item: Body, event: Body) -> None:
     if stage not in ("delta", "done") or not isinstance(text, str):
         return
     within = item if kind in _CALLS else _part_at(item, number, kind)
-    within[field] = f"{within.get(field) or ''}{text}" if stage == "delta" else text or within.get(field) or ""
+    within[field] = (
+        f"{within.get(field) or ''}{text}" if stage == "delta" else text or within.get(field) or ""
+    )
 
 
 def _part_at(item: Body, number: Any, kind: str) -> Body:
