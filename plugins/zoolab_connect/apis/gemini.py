@@ -462,12 +462,13 @@ def _put(arguments: Body, piece: Body) -> None:
     steps = [key or quoted or int(n or 0) for key, quoted, n in _STEP.findall(str(piece.get("jsonPath")))]
     within: Any = arguments
     for step, following in pairwise([*steps, None]):
-        if not isinstance(within, list if isinstance(step, int) else dict):
+        fits = isinstance(within, list if isinstance(step, int) else dict)
+        if not fits:
             return
         if isinstance(step, int):
             step = min(step, len(within))
             within += [None] * (step == len(within))
-        before = within[step] if isinstance(within, list) else within.get(step)
+        before = within[step] if isinstance(step, int) else within.get(step)
         if following is None:
             value = values[0] if values else None
             both = isinstance(before, str) and isinstance(value, str)
