@@ -40,6 +40,10 @@ def reply(content=None, finish="stop", calls=(), **others):
 
 CUT = [
     "repetition",
+    "max-tokens",
+    "maxPredictedTokensReached",
+    "contextWindowExceeded",
+    "token_limit",
     "length",
     "max_tokens",
     "MAX_TOKENS",
@@ -47,8 +51,16 @@ CUT = [
     "incomplete",
     "model_length",
 ]
-FILTERED = ["content_filter", "refusal", "SAFETY", "RECITATION"]
-FAILED = ["insufficient_system_resource", "error", "MALFORMED_FUNCTION_CALL", "network_error"]
+FILTERED = ["content_filter", "content-filter", "refusal", "SAFETY", "RECITATION"]
+FAILED = [
+    "insufficient_system_resource",
+    "error",
+    "upstream_error",
+    "canceled",
+    "modelUnloaded",
+    "MALFORMED_FUNCTION_CALL",
+    "network_error",
+]
 ENDS = [*((word, "cut") for word in CUT), *((word, "filtered") for word in FILTERED)]
 ENDS += [(word, "failed") for word in FAILED]
 

@@ -161,6 +161,9 @@ def test_settings_pass_anything_on(name: str) -> None:
     [
         ("ollama", {"num_ctx": 8192, "seed": 7}, {"options": {"temperature": 0, "seed": 7, "num_ctx": 8192}}),
         ("ollama", {"think": True}, {"think": True}),
+        ("openai", {"top_p": 0.5}, {"temperature": 0, "top_p": 0.5}),
+        ("anthropic", {"top_k": 4}, {"temperature": 0, "top_k": 4}),
+        ("anthropic", {"top_p": 0.5, "temperature": 1}, {"temperature": 1, "top_p": 0.5}),
         ("gemini", {"topK": 4}, {"generationConfig": {"temperature": 0, "topK": 4}}),
         (
             "gemini",
@@ -179,6 +182,11 @@ def test_settings_pass_anything_on(name: str) -> None:
 def test_what_an_api_is_known_to_have_goes_where_it_belongs(name: str, given: Any, field: Any) -> None:
     body = CLASSES[name]("m", api_key="k", **given).body(HELLO)
     assert {key: body[key] for key in field} == field
+
+
+@pytest.mark.parametrize("given", [{"top_p": 0.5}, {"settings": {"top_p": 0.5}}])
+def test_no_temperature_goes_out_where_an_api_refuses_it_beside_what_is_given(given: Any) -> None:
+    assert "temperature" not in CLASSES["anthropic"]("m", api_key="k", **given).body(HELLO)
 
 
 @pytest.mark.parametrize(

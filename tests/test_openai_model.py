@@ -19,7 +19,7 @@ from openai.types.chat.completion_create_params import (
 from pydantic import TypeAdapter, ValidationError
 from server import Answer, call, calling, chunk, completion, refused_url, serving, sse
 
-from zoolab import Scripted, walk
+from zoolab import Scripted, run, walk
 from zoolab.errors import ModelError
 from zoolab.models.openai import OpenAIModel, make_client
 from zoolab.records import Limits, Reply, Request
@@ -267,7 +267,7 @@ STREAM_FAILURES: dict[str, tuple[Answer, str]] = {
     "empty": (Answer(""), "ended before a reply began"),
     "only usage": (Answer(sse([{**chunk({}), "choices": []}])), "ended before a reply began"),
     "html": (Answer(HTML, 200, "text/html"), "ended before a reply began"),
-    "plain JSON": (Answer(completion("x")), "ended before a reply began; expected a stream of events"),
+    "plain error": (Answer({"error": {"message": "no\nmodel"}}), "ended with an error: no model"),
     "garbage": (Answer("data: {not json\n\n"), "event 1 of the stream is not a JSON object: .*not json"),
     "garbage in the middle": (
         Answer(sse([chunk({"content": "4"})], done=False) + "data: {not json\n\n" + sse([chunk({})])),
@@ -280,6 +280,37 @@ STREAM_FAILURES: dict[str, tuple[Answer, str]] = {
         "did not answer in time",
     ),
 }
+
+
+def test_an_endpoint_that_does_not_stream_answers_with_the_whole_reply() -> None:
+    heard: list[Any] = []
+    with serving(Answer(completion("Hello."))) as server:
+        client = openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0)
+        trace = run("Hi", [], OpenAIModel("m", client=client, stream=True), on_delta=heard.append)
+    assert (trace.outcome, trace.answer) == ("answer", "Hello.")
+    assert [each["content"] for each in heard] == ["Hello."]
+
+
+@pytest.mark.parametrize(
+    "sign", [": ping", "data:", "data: ", "data: : keepalive", "event: keepalive\ndata:"]
+)
+def test_signs_of_life_in_a_stream_are_passed_over(sign: str) -> None:
+    first, *others = sse([chunk({"content": "Hel"}), chunk({"content": "lo."}, "stop")]).split("\n\n")
+    stream = "\n\n".join([sign, f"id: 1\n{first}", sign, *others])
+    with serving(Answer(stream)) as server:
+        client = openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0)
+        trace = run("Hi", [], OpenAIModel("m", client=client, stream=True))
+    assert (trace.outcome, trace.answer) == ("answer", "Hello.")
+
+
+def test_an_error_that_only_looks_like_a_page_is_shown() -> None:
+    said = "<400> Range of temperature should be [0.0, 2.0)"
+    with serving(Answer({"error": {"message": said}}, 400)) as server:
+        client = openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0)
+        with pytest.raises(ModelError, match="<400> Range of temperature"):
+            run("Hi", [], OpenAIModel("m", client=client))
+
+
 CASES = [(False, name) for name in FAILURES] + [(True, name) for name in STREAM_FAILURES]
 
 

@@ -3,10 +3,12 @@
 import json
 from contextlib import suppress
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab import Limits, Request, Scripted, run, tool
+from zoolab.apis import APIS
 from zoolab.apis.conversation import check_conversation
 from zoolab.errors import LoopError
 from zoolab.records import Messages
@@ -20,7 +22,7 @@ ARGUMENTS |= st.text(max_size=8) | st.none() | st.dictionaries(st.text(max_size=
 CALLS = st.fixed_dictionaries(
     {
         "function": st.fixed_dictionaries(
-            {"name": st.sampled_from(["add", "fly", ""]), "arguments": ARGUMENTS}
+            {"name": st.sampled_from(["add", "fly", "", "to fly"]), "arguments": ARGUMENTS}
         )
     },
     optional={"id": st.sampled_from(["a", "a", "b", "", 7, None]), "type": st.just("function")},
@@ -64,6 +66,7 @@ def test_what_a_walk_sends_is_a_conversation_that_servers_take(replies, calls, r
         assert check_conversation(messages) == ()
         made = [each for message in messages for each in message.get("tool_calls", ())]
         assert all(parses(each["function"]["arguments"]) for each in made)
+        assert {each["function"]["name"] for each in made} <= {"add", "fly", "unnamed", "to_fly"}
         assert all(
             message["role"] != "assistant" or message.get("tool_calls") or message["content"].strip()
             for message in messages
@@ -81,6 +84,23 @@ def test_each_change_is_told_and_nothing_else_changes(given_arguments):
     for a, b in zip(before, after, strict=True):
         wanted = a if b == a else {} if not a.strip() else {RAW: a}
         assert b == a or json.loads(b) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "goes"), [("", "unnamed"), (" ", "unnamed"), ("do it!", "do_it_"), ("a.b-c", "a.b-c")]
+)
+def test_a_call_goes_back_with_a_name_that_a_tool_can_have(name, goes):
+    named = {"id": "a", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        said(named),
+        {"role": "tool", "tool_call_id": "a", "content": "no"},
+    ]
+    sent, changes = outgoing(Messages(messages))
+    assert sent[1]["tool_calls"][0]["function"]["name"] == goes
+    assert [f"the name of call 1 was sent as {goes!r}" in line for line in changes] == [True] * (name != goes)
+    for api in APIS.values():
+        assert f'"{goes}"' in json.dumps(api.to_body(Request(messages), "m"))
 
 
 def test_an_earlier_moment_of_a_conversation_has_its_own_changes():

@@ -288,6 +288,10 @@ EXTRA = "Extra inputs are not permitted"
         ),
         ("`max_tokens` and `max_completion_tokens` are mutually exclusive", "max_tokens", True),
         ("'n' is not supported", "n", True),
+        ("`temperature` and `top_p` cannot both be specified for this model.", "temperature", True),
+        ("temperature and top_p cannot both be specified for this model.", "temperature", True),
+        ("invalid temperature: only 1 is allowed for this model", "temperature", False),
+        ("Input validation error: `temperature` must be strictly positive", "temperature", False),
     ],
 )
 def test_the_words_name_the_setting_if_no_code_does(said: str, name: str, whatever: bool) -> None:
@@ -328,6 +332,7 @@ def test_the_place_of_the_setting_may_stand_beside_the_words(answer: Any) -> Non
         "You must not store this; stop at once. The model does not support it",
         "max_tokens is too large: 99999. This model supports at most 4096 completion tokens",
         "top_p must be between 0 and 1",
+        "`max_tokens` must be strictly positive",
         "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
         "'model' gpt-x is not supported with user",
         "Function calling is not supported by this model",

@@ -246,6 +246,36 @@ def test_an_index_may_be_text() -> None:
     assert calls(*heads, *tails) == [("now", OSLO), ("now", ROME)]
 
 
+def test_arguments_at_an_index_of_their_own_belong_to_the_call_before() -> None:
+    begun = part("now", "", index=0, id="a")
+    assert calls(begun, part(None, '{"city":', index=1, id=None), part(None, '"Oslo"}', index=1)) == [
+        ("now", OSLO)
+    ]
+    other = part("now", ROME, index=1, id="b")
+    assert calls(begun, part(None, OSLO, index=0), other) == [("now", OSLO), ("now", ROME)]
+
+
+def test_arguments_in_one_event_are_in_the_order_of_their_calls() -> None:
+    named: list[Body] = [part("now", "", id=id) for id in "ab"]
+    more: list[Body] = [part(None, text[:5]) for text in (OSLO, ROME)]
+    rest: list[Body] = [part(None, text[5:]) for text in (OSLO, ROME)]
+    message = put_together({"tool_calls": named}, {"tool_calls": more}, {"tool_calls": rest})
+    assert [call.arguments for call in calls_of(message)] == [OSLO, ROME]
+
+
+def test_one_call_may_come_without_a_list() -> None:
+    message = put_together({"tool_calls": {"index": 0, **CALL}})
+    assert [call.arguments for call in calls_of(message)] == [OSLO]
+
+
+def test_what_an_endpoint_says_of_a_choice_that_failed_is_a_note() -> None:
+    failure = {"code": 502, "message": "Provider disconnected"}
+    for error, shown in ((failure, '"Provider disconnected"'), ("gone", '"gone"'), ({"code": 5}, "5")):
+        choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error", "error": error}
+        told = CHAT.streamed([chunk({"content": "It"}), {"choices": [choice]}, DONE]).notes
+        assert shown in told[1]
+
+
 def test_a_whole_message_may_answer_a_request_for_a_stream() -> None:
     message = {"role": "assistant", "content": "Hi", "tool_calls": [CALL]}
     chunks = [{"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}]
@@ -347,6 +377,95 @@ def test_streamed_messages_of_anthropic_keep_the_arguments_as_the_model_wrote_th
     reply = APIS["anthropic"].streamed(events)
     assert [call.arguments for call in calls_of(reply.message)] == [written]
     assert reply.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("given", [{"city": "Oslo"}, OSLO])
+@pytest.mark.parametrize("deltas", [[], [OSLO], ["", OSLO]])
+def test_a_call_of_anthropic_may_come_at_once_or_twice(given: Any, deltas: list[str]) -> None:
+    block = {"type": "tool_use", "id": "t1", "name": "now", "input": given}
+    events: list[Body] = [{"type": "content_block_start", "index": 0, "content_block": block}]
+    for each in deltas:
+        delta = {"type": "input_json_delta", "partial_json": each}
+        events.append({"type": "content_block_delta", "index": 0, "delta": delta})
+    events += [
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+    ]
+    reply = APIS["anthropic"].streamed(events)
+    assert [json.loads(call.arguments) for call in calls_of(reply.message)] == [{"city": "Oslo"}]
+    told = [part["function"]["arguments"] for piece in reply.pieces for part in piece["tool_calls"]]
+    assert json.loads("".join(told)) == {"city": "Oslo"}
+
+
+def of_response(*events: Body, output: Any = ()) -> Reply:
+    last = {"type": "response.completed", "response": {"status": "completed", "output": list(output)}}
+    return APIS["responses"].streamed([*events, last])
+
+
+@pytest.mark.parametrize("came", ["", '{"city":', OSLO])
+@pytest.mark.parametrize("kind", ["response.function_call_arguments.done", "response.output_item.done"])
+def test_arguments_of_responses_may_come_at_their_end(came: str, kind: str) -> None:
+    item = {"type": "function_call", "id": "i", "call_id": "c", "name": "now", "arguments": ""}
+    place = {"output_index": 0, "item_id": "i"}
+    reply = of_response(
+        {"type": "response.output_item.added", **place, "item": item},
+        {"type": "response.function_call_arguments.delta", **place, "delta": came},
+        {"type": kind, **place, "arguments": OSLO, "item": {**item, "arguments": OSLO}}
+        if kind.endswith("item.done")
+        else {"type": kind, **place, "arguments": OSLO},
+    )
+    assert [call.arguments for call in calls_of(reply.message)] == [OSLO]
+    told = [part["function"]["arguments"] for piece in reply.pieces for part in piece["tool_calls"]]
+    assert "".join(told) == OSLO
+
+
+def test_texts_of_responses_need_no_part_and_no_item_that_begins() -> None:
+    words = [
+        {"type": "response.output_text.delta", "output_index": 0, "content_index": n + 5, "delta": delta}
+        for n, delta in enumerate(["It is ", "sunny."])
+    ]
+    item = {"type": "message", "role": "assistant", "content": []}
+    begun = {"type": "response.output_item.added", "output_index": 0, "item": item}
+    done = {
+        "type": "response.output_text.done",
+        "output_index": 0,
+        "content_index": 5,
+        "text": "It is sunny.",
+    }
+    for events in ([begun, *words], words, [*words, done], [done]):
+        assert of_response(*events).text == "It is sunny."
+
+
+def test_a_call_of_responses_that_is_incomplete_makes_its_reply_so() -> None:
+    item = {"type": "function_call", "call_id": "c", "name": "now", "arguments": "", "status": "incomplete"}
+    assert of_response(output=[item]).end == "cut"
+    assert of_response(output=[{**item, "status": "completed"}]).end == "calls"
+
+
+def test_a_call_of_gemini_may_come_in_pieces() -> None:
+    pieces: list[Body] = [
+        {"name": "now", "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.city", "stringValue": "Os"}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.city", "stringValue": "lo"}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.days", "numberValue": 2}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.at[0]['hour']", "numberValue": 9}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.at[1]", "nullValue": None}], "willContinue": True},
+        {
+            "partialArgs": [
+                {"jsonPath": "$.sure", "boolValue": True},
+                {"jsonPath": "$.city.x", "numberValue": 1},
+            ]
+        },
+    ]
+    events = [
+        {"candidates": [{"content": {"parts": [{"functionCall": each}]}}]} for each in [*pieces, *pieces]
+    ]
+    reply = APIS["gemini"].streamed([*events, {"candidates": [{"finishReason": "STOP"}]}])
+    arguments = {"city": "Oslo", "days": 2, "at": [{"hour": 9}, None], "sure": True}
+    assert [(call.name, json.loads(call.arguments)) for call in calls_of(reply.message)] == [
+        ("now", arguments)
+    ] * 2
+    assert len(reply.pieces) == 2
 
 
 def test_citations_of_anthropic_are_kept() -> None:

@@ -591,6 +591,35 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
             ONE,
         ),
         ('<｜tools_prefix｜>[{"f": {"x": 1}}]<｜tools_suffix｜>', ONE),
+        ("<tool_call>f<arg_key>x</arg_key>1</arg_value></tool_call>", ONE),
+        ("<tool_call>f<arg_key>x</arg_key></arg_key><arg_value>1</arg_value></tool_call>", ONE),
+        ("<tool_call>f<arg_key><arg_key>x</arg_key><arg_value>1</arg_value></tool_call>", ONE),
+        ('<tool_call>f {"x": 1}</tool_call>', ONE),
+        ('<tool_call>f\n{"x": 1}\n</tool_call>', ONE),
+        (
+            '<｜DSML｜tool_calls><｜DSML｜invoke name="f"/><｜DSML｜invoke name="f" /></｜DSML｜tool_calls>',
+            [("f", {})] * 2,
+        ),
+        ('<function_calls><invoke name="f"><parameter name="x">1</parameter></function_calls>', ONE),
+        ('<tool_use name="f"><parameter name="x">1</parameter></tool_use>', ONE),
+        (
+            '<|open|>toolscall tool="f"<|sep|><|open|>argument key="x" type="number"<|sep|>1'
+            "<|close|>argument<|sep|><|close|>call<|sep|>",
+            ONE,
+        ),
+        (
+            'f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>\n'
+            'f:1<|tool_call_argument_begin|>{"x": 1}',
+            ONE * 2,
+        ),
+        ('<|tool_call_begin|> functions.f:0 {"x": 1} <|tool_call_end|>', ONE),
+        ('<|tool_call_begin|>functions.f:call_1<|tool_call_argument_begin|>{"x": 1}', ONE),
+        ('<|tool_call_begin|>f<|tool_call_argument_begin|>{"x": 1}', ONE),
+        ('<function=f{"x": 1}</function>', ONE),
+        ('<function=f({"x": 1})></function>', ONE),
+        ('<function=f[]{"x": 1}</function>', ONE),
+        ("<|tool_call>call:f{x:'it, {y}',z:[1]}<tool_call|>", [("f", {"x": "it, {y}", "z": [1]})]),
+        ('call:mine:f{"x": 1}', ONE),
         ("<|tool_call>call:f{x:1}call:f{x:1}<tool_call|>", ONE * 2),
         (
             '<|tool_call>call:f{x:{y:[<|"|>a, {b}<|"|>,2.5,true,null]},"z":"q"}<tool_call|>',
@@ -779,6 +808,23 @@ def test_the_checker_of_the_tool_says_how_a_value_without_quotes_is_read(schema,
     parameters = {**NESTED, "required": ["w"], "properties": {"v": schema, "w": {}, "other": CODE}}
     (call,) = read_calls(function_tag("f", {"v": written}), tools={"f": parameters})
     assert json.loads(call.arguments) == {"v": value}
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "value"),
+    [
+        ("array", "['a', 'b']", ["a", "b"]),
+        ("object", "{'on': True, 'off': None}", {"on": True, "off": None}),
+        ("string", "['a', 'b']", "['a', 'b']"),
+        ("array", "[a, b]", "[a, b]"),
+        ("array", "[__import__('os')]", "[__import__('os')]"),
+        ("array", "[" * 500, "[" * 500),
+    ],
+)
+def test_lists_and_objects_may_be_written_as_python_does_where_the_schema_wants_them(kind, written, value):
+    text = function_tag("f", {"x": written})
+    (call,) = read_calls(text, tools={"f": {"type": "object", "properties": {"x": {"type": kind}}}})
+    assert json.loads(call.arguments) == {"x": value}
 
 
 @pytest.mark.parametrize("schema", [None, True, {}, {"properties": []}, {"properties": {"ref": True}}])
@@ -970,6 +1016,12 @@ def test_a_string_in_a_pythonic_list_may_hold_raw_line_breaks():
         ("<tool_call>search</tool>", "<tool_call>"),
         (f"I call {CALL} and then {NEXT}.", "there is also g"),
         ("<think>I call <tool_call>f", "a thought holds the begin of a call"),
+        ('I will call [search(q="Oslo")]', "[search(q="),
+        ('[tool_use: search, args: {"q": "Oslo"}]', "[tool_use: s"),
+        ("<tool_use>\n<name>search</name>\n</tool_use>", "<tool_use>"),
+        ('<function=search q="Oslo"', "<function=search"),
+        ("search:0<|tool_call_argument_begin|>Oslo", "<|tool_call_argument_begin|>"),
+        ('{"function": {"name": "search"}, "parameters": {"q": "Oslo"}}', '"function" and "parameters"'),
         (f"<think>I call {CALL}</think>No.", "a thought holds a call of f"),
         (f"<|channel|>analysis<|message|>{CALL}<|end|>", "a thought holds a call of f"),
         ('<|channel|>analysis to=functions.f <|message|>{"x": 1}<|call|>', "a thought holds"),

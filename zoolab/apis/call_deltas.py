@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zoolab.apis.merging import merge
-from zoolab.apis.reading import as_dict
+from zoolab.apis.reading import as_dict, dicts_in
 from zoolab.jsontext import encode
 from zoolab.records.exchange import without
 from zoolab.records.messages import Message
@@ -44,27 +44,48 @@ class CallsBySlot:
     A delta without an index goes on with the call that has its id, or with the last one. A delta with a new
     id, or with a name where no id and no index say whose it is, begins another call; so does one with a name
     after arguments that are whole. Some endpoints repeat the name in each delta, some give all calls the same
-    index or id, some send the name after the first arguments.
+    index or id, some send the name after the first arguments, and some send these at an index of their own.
     """
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
         self._at_index: dict[int, list[_Call]] = {}
 
-    def add(self, part: Body) -> None:
-        """Add a delta to the call that it belongs to."""
-        index = _number(part.get("index"))
+    def add_all(self, parts: Any) -> None:
+        """Add what one event says of calls: a list of deltas, or one alone."""
+        given = [parts] if isinstance(parts, dict) else dicts_in(parts)
+        for after, part in zip(reversed(range(len(given))), given, strict=True):
+            self._add(part, after)
+
+    def _add(self, part: Body, after: int) -> None:
+        """Add a delta to the call that it belongs to; so many of the same event come after it."""
+        index, own = _number(part.get("index")), part.get("id")
         known = self._calls if index is None else self._at_index.setdefault(index, [])
-        own = part.get("id")
+        named = as_dict(part.get("function")).get("name")
         same = next((call for call in reversed(known) if own and call.id == own), None)
         call = same or (known[-1] if known else None)
+        if not own and not named and self._calls:
+            call = self._unsaid(call, known, after)
         if call is None or call.is_followed_by(part, index is not None):
-            named = as_dict(part.get("function")).get("name")
             call = _Call(call.named_again if call and not named else "")
             self._calls.append(call)
             if known is not self._calls:
                 known.append(call)
         call.add(part)
+
+    def _unsaid(self, call: _Call | None, known: list[_Call], after: int) -> _Call | None:
+        """The call of a delta that has neither id nor name.
+
+        Without an index, several of one event stand in the order of the last calls; what begins an index goes
+        on with a call whose arguments are not whole.
+        """
+        if known is self._calls:
+            return self._calls[-1 - after] if after < len(self._calls) else call
+        last = self._calls[-1]
+        if call is None and not last.is_whole:
+            known.append(last)
+            return last
+        return call
 
     def whole(self) -> list[Body]:
         """The calls, as they are in a completion that was not streamed."""

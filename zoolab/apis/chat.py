@@ -116,10 +116,10 @@ class ChatCompletions(Api):
             answer |= {key: value for key, value in others.items() if value or key not in answer}
             for found in dicts_in(chunk.get("choices")):
                 index = found.get("index")
-                choice = choices.setdefault(index if isinstance(index, int) else 0, _Choice())
-                choice.add(found)
-            if first := _first(chunk.get("choices")):
-                tell(as_dict(first.get("delta")))
+                number = index if isinstance(index, int) else 0
+                delta = choices.setdefault(number, _Choice()).add(found)
+                if number == 0:
+                    tell(delta)
         return {**answer, "choices": [choices[index].whole(index) for index in sorted(choices)]}
 
     def _end_said(self, answer: Body) -> str | None:
@@ -277,16 +277,16 @@ class _Choice:
         self._others: Body = {}
         self._came = False
 
-    def add(self, choice: Body) -> None:
-        """Add what a chunk says of the choice."""
+    def add(self, choice: Body) -> Message:
+        """Add what a chunk says of the choice, and return what that adds to its message."""
         delta = _delta_in(choice) if "delta" in choice or not self._came else {}
         self._came = self._came or bool(delta)
         merge(self._message, without(delta, ("role", "tool_calls")))
-        for part in dicts_in(delta.get("tool_calls")):
-            self._calls.add(part)
+        self._calls.add_all(delta.get("tool_calls"))
         merge(self._others, without(choice, ("delta", "message", "index")))
         if word := choice.get("finish_reason"):
             self._others["finish_reason"] = word
+        return delta
 
     def whole(self, index: int) -> Body:
         """The choice as it is in a completion that was not streamed."""

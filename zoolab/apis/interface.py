@@ -17,10 +17,10 @@ from zoolab.apis.call_deltas import CallsBySlot
 from zoolab.apis.events import server_sent, too_early
 from zoolab.apis.messages import function_in, raw_calls, tool_names
 from zoolab.apis.plain import Manner, Notes, Path, Placed, WireWarning, plain_message, plain_messages
-from zoolab.apis.reading import Reading, as_dict, dicts_in
+from zoolab.apis.reading import Reading, as_dict
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, json_or
 from zoolab.jsontext.readonly import MAX_LEVELS, TooDeep
 from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
@@ -92,6 +92,9 @@ class Api(ABC):
     #: Its own settings that a model takes by name, and those of them that stand under `_nest`.
     own: ClassVar[frozenset[str]] = frozenset()
     nested: ClassVar[frozenset[str]] = frozenset()
+
+    #: Settings beside which it takes no temperature, so that a model of it sends none unless told to.
+    instead_of_temperature: ClassVar[frozenset[str]] = frozenset()
 
     _manner: ClassVar[Manner] = Manner()
     #: The fields of the body for the system message, the conversation, and the choice of a tool; "" if the
@@ -469,20 +472,28 @@ def _answer_described(settings: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _with_arguments_as_written(message: Message, deltas: Iterable[Message]) -> Message:
-    """A message whose calls have the arguments that the model wrote, where the API made an object of them."""
+    """A message whose calls have the arguments that the model wrote, where the API made an object of them.
+
+    What the deltas lack, or have twice, is taken from the answer.
+    """
     calls = CallsBySlot()
     for delta in deltas:
-        for part in dicts_in(delta.get("tool_calls")):
-            calls.add(part)
+        calls.add_all(delta.get("tool_calls"))
     written = [call["function"]["arguments"] for call in calls.whole()]
     made = raw_calls(message)
     if len(written) != len(made) or not made:
         return message
     own = [
-        {**call, "function": {**call["function"], "arguments": text}} if text.strip() else call
+        {**call, "function": {**call["function"], "arguments": text}}
+        if text.strip() and _says_the_same(call["function"]["arguments"], text)
+        else call
         for call, text in zip(made, written, strict=True)
     ]
     return {**message, "tool_calls": own}
+
+
+def _says_the_same(made: str, written: str) -> bool:
+    return not made.strip() or json_or(..., made) == json_or(None, written)
 
 
 #: What a subclass must say, with the type of each.

@@ -26,7 +26,7 @@ from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.records.messages import Message
-from zoolab.records.outgoing import RAW
+from zoolab.records.outgoing import RAW, sendable_name
 
 Path = tuple[str | int, ...]
 #: The codes of warnings, and what each says.
@@ -206,7 +206,9 @@ def _content(message: Message, role: str, path: Path, notes: Notes) -> str | Non
 def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]:
     function = function_in(call, "a tool call")
     given = function.get("arguments")
-    made = Reading(call, "the body is", InvalidInput).call(call.get("id"), function["name"], given)
+    made = Reading(call, "the body is", InvalidInput).call(
+        call.get("id"), sendable_name(function["name"]), given
+    )
     text, code = manner.arguments(made["function"]["arguments"])
     if code is None and given != text:
         code = "arguments_rewritten"

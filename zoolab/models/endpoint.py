@@ -68,7 +68,8 @@ class ApiModel(ABC):
             does it twice by default, and the models of other APIs do not do it.
         headers: Further headers of each request. They are treated as secrets, like the key.
         settings: Further fields of each request, whatever they are.
-        more: The settings that the API is known to have, by name; `temperature` is 0 unless given.
+        more: The settings that the API is known to have, by name; `temperature` is 0 unless given, or left
+            to the API where it refuses it beside what is given (`top_p` at Anthropic).
 
     A setting that the endpoint rejects by name is left out from then on, as `Reply.left_out` says.
 
@@ -102,7 +103,9 @@ class ApiModel(ABC):
         if not isinstance(self.model, str) or not self.model:
             raise ModelError("no model is named", advice="give model=, or set ZOOLAB_MODEL")
         self.stream = stream
-        self.settings = {"temperature": 0, **self._settings_of(settings, more)}
+        own = self._settings_of(settings, more)
+        chosen = self.api.instead_of_temperature & {*more, *(settings or {})}
+        self.settings = own if chosen else {"temperature": 0, **own}
         self._rejections: Rejections = {}
         self._connect(Connection(base_url, api_key, client, timeout, max_retries, headers or {}))
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zoolab.apis import APIS
-from zoolab.apis.events import DONE
+from zoolab.apis.events import DONE, without_error
 from zoolab.errors import InvalidInput, ModelError, SettingRejected
 from zoolab.jsontext import excerpt, one_line
 from zoolab.models.assembly import assemble
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _API = APIS["openai"]
 NOT_JSON = (ValueError, RecursionError)
+#: How a page begins that an endpoint gives in place of an error.
+_PAGES = ("<!", "<html", "<?xml")
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 _SHORTEST_KEY = 6
 _LONGEST_LINE = 400
@@ -105,7 +107,12 @@ class OpenAIModel(ApiModel):
 
 
 def _with_its_end(chunks: Any) -> Iterator[object]:
-    """Yield the chunks of a stream, and the mark at its end if it came."""
+    """Yield the chunks of a stream, and the mark at its end if it came.
+
+    An endpoint that does not stream answers with the whole reply.
+    """
+    if chunks.response.headers.get("content-type", "").startswith("application/json"):
+        yield from (without_error(json.loads(chunks.response.read())), DONE)
     yield from chunks
     if chunks.done:
         yield DONE
@@ -122,6 +129,8 @@ def _stream_class() -> Any:
 
         def _iter_events(self) -> Iterator[ServerSentEvent]:
             for number, event in enumerate(super()._iter_events(), start=1):
+                if not event.data.strip() or event.data.startswith(":"):
+                    continue  # gateways say so that they are alive
                 self.done = event.data.startswith("[DONE]")
                 whole = None
                 with suppress(*NOT_JSON):
@@ -239,7 +248,7 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
     if isinstance(error, openai.APIError):
         body = error.body
         said = body.get("message") or body if isinstance(body, dict) else (body or error.message)
-        text = "an HTML page" if str(said).lstrip().startswith("<") else str(said).strip()
+        text = "an HTML page" if str(said).lstrip().lower().startswith(_PAGES) else str(said).strip()
         if not isinstance(error, openai.APIStatusError):
             return f"the stream of {base_url} ended with an error: {text}", ""
         return f"{base_url} answered {error.status_code}: {text}", _STATUS_ADVICE.get(error.status_code, "")

@@ -8,6 +8,9 @@ The vendors say it in different words, and name the setting beside the message o
     {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs ..."}]}
     {"error": "Argument not supported on this model: presencePenalty"}
     {"error": {"message": "Unknown name \\"topK\\" at 'generation_config': Cannot find field."}}
+    {"error": {"message": "`temperature` and `top_p` cannot both be specified for this model. ..."}}
+    {"error": {"message": "invalid temperature: only 1 is allowed for this model"}}
+    {"error": "Input validation error: `temperature` must be strictly positive"}
     {"error": {"message": "property 'store' is unsupported, did you mean 'stop'?"}}
 
 The rule: a setting is rejected if the body contains it, and the answer names it with words of refusal. What
@@ -51,7 +54,8 @@ _REFUSAL = re.compile(
     r"unsupported|(?:not|n't) (?:\w+ )?support|(?:not|n't) (?:currently )?(?:permitted|accepted|recogni[sz]ed"
     r"|allowed|available|compatible)|deprecated|unknown|unrecogni[sz]ed|unexpected|extra[_ ](?:input|field)"
     r"|extra_forbidden|cannot find field|no such field|only (?:be )?(?:allowed|set|supported|available)"
-    r"|may only be|cannot be (?:combined|used|set|specified)|incompatible|is disabled|mutually exclusive",
+    r"|may only be|cannot both be|only \S+ is allowed|temperature\W* must be strictly"
+    r"|cannot be (?:combined|used|set|specified)|incompatible|is disabled|mutually exclusive",
     re.IGNORECASE,
 )
 #: A part of the conversation or of a tool: the setting that is named beside it belongs to that part.
@@ -64,7 +68,10 @@ _ANSWER_WORDS = re.compile(
 _TOOL_WORDS = re.compile(r"\btools?\b|\bfunction[ _-]?call", re.IGNORECASE)
 #: What stands directly before the name of a setting that is also a plain word, or directly after it.
 _BEFORE = r"(?:\b(?:parameter|argument|property|properties|field|setting|name|key|support|supported)s?:? +)"
-_AFTER = r"(?= (?:is|are|was) (?:deprecated|(?:currently )?not supported|unsupported|unknown)| may only be|:)"
+_AFTER = (
+    r"(?= (?:is|are|was) (?:deprecated|(?:currently )?not supported|unsupported|unknown)| may only be"
+    r"| and \S+ cannot both| must be strictly|:)"
+)
 
 
 class Rejected(NamedTuple):
@@ -177,7 +184,14 @@ def _mention(name: str) -> re.Pattern[str]:
 
 def _of_value(said: str) -> bool:
     """Tell whether the value is refused: 'temperature' does not support 0."""
-    return re.search(r"unsupported value|['\"`] does not support ['\"`\d]", said, re.IGNORECASE) is not None
+    return (
+        re.search(
+            r"unsupported value|['\"`] does not support ['\"`\d]|only \S+ is allowed|strictly positive",
+            said,
+            re.IGNORECASE,
+        )
+        is not None
+    )
 
 
 def _beside_tools(said: str, body: Body) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -23,9 +24,14 @@ _WORDS: Mapping[str, End] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length", "incomplete"), "cut"),
     **dict.fromkeys(("model_context_window_exceeded", "context_length_exceeded", "pause_turn"), "cut"),
     **dict.fromkeys(("repetition", "max_length", "error_limit", "in_progress", "queued"), "cut"),
+    **dict.fromkeys(("max_output", "max_new_tokens", "token_limit", "time_limit"), "cut"),
+    **dict.fromkeys(("max_predicted_tokens_reached", "context_length_reached"), "cut"),
+    **dict.fromkeys(("context_window_exceeded", "context_length"), "cut"),
     **dict.fromkeys(("content_filter", "content_filtered", "refusal", "safety", "recitation"), "filtered"),
     **dict.fromkeys(("blocklist", "prohibited_content", "spii", "image_safety", "language"), "filtered"),
-    **dict.fromkeys(("sensitive", "guardrail_intervened", "error_toxic"), "filtered"),
+    **dict.fromkeys(
+        ("sensitive", "guardrail_intervened", "error_toxic", "llmgateway_content_filter"), "filtered"
+    ),
     **dict.fromkeys(("image_prohibited_content", "image_recitation", "model_armor"), "filtered"),
     **dict.fromkeys(("error", "failed", "cancelled", "abort", "aborted", "network_error"), "failed"),
     **dict.fromkeys(("malformed_function_call", "malformed_response", "malformed_tool_use"), "failed"),
@@ -33,8 +39,12 @@ _WORDS: Mapping[str, End] = {
     **dict.fromkeys(("insufficient_system_resource", "timeout", "user_cancel"), "failed"),
     **dict.fromkeys(("too_many_tool_calls", "missing_thought_signature"), "failed"),
     **dict.fromkeys(("image_other", "no_image", "load", "unload"), "failed"),
+    **dict.fromkeys(("user_stopped", "model_unloaded", "tool_use_failed", "canceled"), "failed"),
+    **dict.fromkeys(("server_error", "upstream_error", "gateway_error", "client_error"), "failed"),
     **dict.fromkeys(("finish_reason_unspecified", "block_reason_unspecified"), "failed"),
 }
+#: Some clients and gateways write the words as content-filter or contextLengthReached.
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|-")
 #: Parts of a message's content that are no answer.
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "text")
 
@@ -49,7 +59,7 @@ def end_of(message: Message, finish_reason: str | None) -> End:
     >>> end_of({"role": "assistant", "content": None}, "stop")
     'empty'
     """
-    said = _WORDS.get(finish_reason.lower()) if finish_reason else None
+    said = _WORDS.get(_HUMP.sub("_", finish_reason).lower()) if finish_reason else None
     if said is not None:
         return said
     if message.get("tool_calls"):

@@ -29,9 +29,19 @@ def notes_of(message: Message, finish_reason: str | None, raw: Mapping[str, Any]
         yield from notes_on_thought(thought)
     if finish_reason in _CALLS and not is_native and not in_text:
         yield f"the reply ended with {excerpt(finish_reason)}, but no call was found in it"
+    if failure := _failure_in(raw or {}):
+        yield f"the endpoint said of the reply: {excerpt(failure)}"
     for number, other in enumerate(_further_choices(raw or {}), 2):
         if other.get("tool_calls") or find_calls(text_of(other)):
             yield f"choice {number} of the response holds a call too; only the first choice is read"
+
+
+def _failure_in(raw: Mapping[str, Any]) -> Any:
+    """Find what an endpoint says of a choice that failed; OpenRouter says it in the choice itself."""
+    choices = raw.get("choices")
+    first = choices[0] if isinstance(choices, list | tuple) and choices else None
+    failure = first.get("error") if isinstance(first, dict) else None
+    return failure.get("message", failure) if isinstance(failure, dict) else failure
 
 
 def _further_choices(raw: Mapping[str, Any]) -> Iterator[Message]:

@@ -148,12 +148,17 @@ def _note_on_none(said: str) -> str:
     return f"the text looks like {near}, which zoolab does not run" if near else ""
 
 
+def _is_named(value: Any) -> bool:
+    """Whether a member names a tool, itself or in an object of its own."""
+    return isinstance(value.get("name") if isinstance(value, dict) else value, str)
+
+
 def _near_call(text: str) -> str:
     """What kind of call a text without one looks like; empty if it looks like none."""
     if MARKS["react"].search(text):
         return "a call in the ReAct form (Action:)"
     for found in Objects(text).every():
-        name = next((key for key in FAMILIES["names"] if isinstance(found.value(key), str)), None)
+        name = next((key for key in FAMILIES["names"] if _is_named(found.value(key))), None)
         given = next((key for key in FAMILIES["arguments"] if key in found.members), None)
         value = found.value(given) if given else None
         is_schema = isinstance(value, dict) and value.keys() >= {"type", "properties"}

@@ -125,6 +125,17 @@ def _name(node: ast.expr) -> str:
     raise ValueError("not a name")
 
 
+def literal(written: str) -> Any:
+    """The value of a literal of Python; raises an error if it is none, or too long.
+
+    >>> literal("{'theme': 'dark', 'on': True}")
+    {'theme': 'dark', 'on': True}
+    """
+    if len(written) > _MAX_LIST:
+        raise ValueError("too long")
+    return _literal(ast.parse(written.strip(), "<a value in a model's text>", "eval").body)
+
+
 def _literal(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value=None | bool() | int() | float() | str() as value):

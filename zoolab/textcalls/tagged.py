@@ -56,6 +56,10 @@ def _tagged(text: str, tags: Tags, schemas: Mapping[str, Any]) -> list[TextCall]
     at, restarts = 0, 0
     while opening := next((tag for tag in tags.all.finditer(text, at) if tag["call"]), None):
         name, may_restart = opening["call"], restarts < _MOST_RESTARTS
+        if opening.groupdict().get("bare"):
+            at = opening.end()
+            calls.append(TextCall(name, "{}", None, opening.start(), at))
+            continue
         typed = values.setdefault(name, Values(schemas.get(name)))
         arguments, at, is_closed = _arguments(objects, tags, opening.end(), typed, may_restart)
         restarts += not is_closed

@@ -9,6 +9,7 @@ from typing import Any
 from zoolab.errors import InvalidSchema
 from zoolab.jsontext import json_or, pointer_to
 from zoolab.schema.checker import SchemaChecker, plain_test
+from zoolab.textcalls.pythonic import literal
 
 #: Where a value stands: the parameter, and the keys and indices inside of it.
 Path = tuple[str | int, ...]
@@ -42,6 +43,8 @@ class Values:
         if kind in ("true", "string"):
             return written
         value = json_or(written, _PYTHON.get(written.strip(), written))
+        if value == written and written.lstrip().startswith(("[", "{")):
+            value = _of_python(written)
         if kind == "false":
             return value
         return written if isinstance(value, str) else self._choose(path, written, value)
@@ -95,6 +98,14 @@ class Values:
             return SchemaChecker(self._schema)
         except InvalidSchema:
             return None
+
+
+def _of_python(written: str) -> Any:
+    """A list or an object that is written as Python writes it; other text as it is."""
+    try:
+        return literal(written)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return written
 
 
 def _unwrapped(written: str) -> str:

@@ -7,7 +7,7 @@ What differs from OpenAI's form, and is made plain on the way:
     a result           a `tool_result` block of a user's turn; results in a row share one turn
     a failed result    says `is_error`
     broken arguments   `{"_raw": "the text"}`, so that they stay visible
-    an empty message   left out: the API takes no empty text
+    an empty message   left out: the API takes no empty text, nor one of blanks beside calls
     an id              every call needs one
     a schema           every tool needs one
     max_tokens         required; 8192 unless given, which every model on offer takes (1024 cut calls)
@@ -40,7 +40,7 @@ from zoolab.apis.messages import (
     text_sent,
     turns_of,
 )
-from zoolab.apis.plain import Manner, system_apart
+from zoolab.apis.plain import Manner, Notes, Placed, system_apart
 from zoolab.apis.reading import Reading, as_dict
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
@@ -109,11 +109,13 @@ class Anthropic(Api):
         )
     )
 
+    instead_of_temperature = frozenset(("top_p",))
+
     _manner = Manner(of_message=lambda message: _thinking_kept(message))
     _system = "system"
     _answer = "output_config"
     _stops = "stop_sequences"
-    _arranged = staticmethod(system_apart)
+    _arranged = staticmethod(lambda placed, notes: system_apart(_without_blanks(placed, notes), notes))
     _defaults: ClassVar[dict[str, Any]] = {"max_tokens": MAX_TOKENS}
     _tool_types = ("function", "custom")
 
@@ -146,13 +148,16 @@ class Anthropic(Api):
                     at[place] = copied(block)
                     blocks.append(at[place])
                     if block.get("type") == "tool_use":
-                        whole = encode(block["input"]) if block.get("input") else ""
-                        tell(calls.begin(place, block, whole))
+                        tell(calls.begin(place, block))
                 case {"type": "content_block_delta", "delta": dict(delta)}:
                     if place not in at:
                         blocks.append(at.setdefault(place, {}))
                     merge(at[place], _grown(delta))
                     tell(text_delta(delta.get("text")) or calls.more(place, delta.get("partial_json")))
+                case {"type": "content_block_stop"} if "partial_json" not in at.get(place, {}):
+                    # Gateways send the whole input at once.
+                    given = at.get(place, {}).get("input")
+                    tell(calls.more(place, given if isinstance(given, str) or not given else encode(given)))
                 case {"type": "message_delta"}:
                     usage = {**as_dict(answer.get("usage")), **as_dict(event.get("usage"))}
                     answer |= {**without(event, ("type", "delta")), **as_dict(event.get("delta"))}
@@ -294,6 +299,22 @@ def _blocks_of(message: Message) -> list[dict[str, Any]]:
 def _tool_use(call: tuple[str | None, str, dict[str, Any]]) -> dict[str, Any]:
     id, name, arguments = call
     return {"type": "tool_use", **({"id": id} if id else {}), "name": name, "input": arguments}
+
+
+def _without_blanks(placed: list[Placed], notes: Notes) -> list[Placed]:
+    """Messages without texts of blanks beside calls, which the API refuses."""
+    made = []
+    for index, message in placed:
+        text = message["content"] if message["role"] == "assistant" else None
+        if text and not text.strip() and message.keys() - {"role", "content"}:
+            notes.add("empty_content", ("messages", index, "content"), "it is left out: it is blank")
+            thinking = _thinking_of(message)
+            order = (
+                each for each in in_order(message, "anthropic", len(thinking)) if each in (THINKING, CALL)
+            )
+            message = {**message, "content": None, **kept_in_order(_THINKING, thinking, order)}
+        made.append((index, message))
+    return made
 
 
 def _thinking_kept(message: Mapping[str, Any]) -> dict[str, Any]:

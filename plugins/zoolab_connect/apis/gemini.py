@@ -23,7 +23,9 @@ in capitals, becomes JSON Schema.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from zoolab.apis.call_deltas import CallDeltas
@@ -59,6 +61,8 @@ _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 _PROMISED = frozenset(read_table("zoolab.schema", "keywords.toml")["gemini"])
 _MOST_SCHEMAS = 10_000
 _OF_TEXT = {"text", "thought", "thoughtSignature"}
+#: A step of a JSONPath: a key, a key in quotes, or an index.
+_STEP = re.compile(r"\.(\w+)|\[['\"]([^'\"]*)['\"]\]|\[(\d{1,6})\]")
 
 
 class Gemini(Api):
@@ -182,7 +186,8 @@ class Gemini(Api):
                 if "content" in known:
                     known["content"] = {"role": "model", "parts": _joined(parts, more)}
                 for part in more if number == min(candidates) else ():
-                    tell(_delta_of(part, calls))
+                    whole = known["content"]["parts"][-1] if _is_piece(part) else part
+                    tell({} if _is_open(whole) else _delta_of(whole, calls))
         return {**answer, "candidates": [candidates[number] for number in sorted(candidates)]}
 
     def _end_said(self, answer: Body) -> str | None:
@@ -428,11 +433,60 @@ def _delta_of(part: Body, calls: CallDeltas) -> Message:
     return calls.whole(call, "args") if call else text_delta(part.get("text"), part.get("thought"))
 
 
+def _is_open(part: Body) -> bool:
+    """Whether further pieces of a call will come."""
+    return as_dict(part.get("functionCall")).get("willContinue") is True
+
+
+def _is_piece(part: Body) -> bool:
+    """Whether a part is a piece of a call: these come if `streamFunctionCallArguments` asks for them."""
+    call = part.get("functionCall")
+    return isinstance(call, dict) and (
+        "partialArgs" in call or "willContinue" in call or not call.get("name")
+    )
+
+
+def _continued(part: Body, more: Body) -> Body:
+    """A part with a call, and the next piece of it."""
+    known, call = as_dict(part.get("functionCall")), more["functionCall"]
+    arguments = copied(as_dict(known.get("args"))) | as_dict(call.get("args"))
+    for piece in dicts_in(call.get("partialArgs")):
+        _put(arguments, piece)
+    own = {**known, **without(call, ("partialArgs", "willContinue")), "args": arguments}
+    own["willContinue"] = call.get("willContinue") is True
+    return {**part, **more, "functionCall": own}
+
+
+def _put(arguments: Body, piece: Body) -> None:
+    """Put a value where its JSONPath says; a text goes on with the text that is there."""
+    values = [piece[key] for key in ("stringValue", "numberValue", "boolValue") if key in piece]
+    steps = [key or quoted or int(n or 0) for key, quoted, n in _STEP.findall(str(piece.get("jsonPath")))]
+    within: Any = arguments
+    for step, following in pairwise([*steps, None]):
+        fits = isinstance(within, list if isinstance(step, int) else dict)
+        if not fits:
+            return
+        if isinstance(step, int):
+            step = min(step, len(within))
+            within += [None] * (step == len(within))
+        before = within[step] if isinstance(step, int) else within.get(step)
+        if following is None:
+            value = values[0] if values else None
+            both = isinstance(before, str) and isinstance(value, str)
+            within[step] = f"{before}{value}" if both else value
+        elif before is None:
+            within[step] = [] if isinstance(following, int) else {}
+        within = within[step]
+
+
 def _joined(parts: list[Body], more: list[Body]) -> list[Body]:
-    """Parts and further ones; a text goes on with the text before, unless that was signed."""
+    """Parts and further ones; a text goes on with the text before, unless that was signed; so does a call."""
     made = [*parts]
     for part in more:
         last = made[-1] if made else {}
+        if _is_piece(part):
+            made[-1:] = [_continued(last, part)] if _is_open(last) else [*made[-1:], _continued({}, part)]
+            continue
         text, before = part.get("text"), last.get("text")
         alike = last.keys() <= {"text", "thought"} and last.get("thought") == part.get("thought")
         if isinstance(text, str) and isinstance(before, str) and alike and not part.keys() - _OF_TEXT:

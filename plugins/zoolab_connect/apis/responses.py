@@ -174,6 +174,10 @@ class Responses(Api):
                     tell(text_delta(event.get("delta")))
                 case "response.function_call_arguments.delta", _:
                     tell(calls.more(place, event.get("delta")))
+                case "response.function_call_arguments.done", _:
+                    tell(calls.more(place, _rest(items.get(place), event.get("arguments"))))
+                case "response.output_item.done", "function_call":
+                    tell(calls.more(place, _rest(items.get(place), item.get("arguments"))))
                 case "response.output_item.added", "function_call":
                     tell(calls.begin(place, {**item, "id": item.get("call_id")}))
                 case "response.output_item.done", "custom_tool_call":
@@ -183,12 +187,17 @@ class Responses(Api):
                     return {**answer, "output": answer.get("output") or [*items.values()]}
             if kind == "response.output_item.done" or (item and place not in items):
                 items[place] = copied(item)
-            elif place in items:
-                _grow(items[place], event)
+            elif place in items or str(kind).startswith(_OF_TEXT):
+                known = items.setdefault(place, {"type": "message", "role": "assistant", "content": []})
+                _grow(known, event)
         return {**answer, "status": "in_progress", "output": [*items.values()]}
 
     def _end_said(self, answer: Body) -> str | None:
         reason, status = as_dict(answer.get("incomplete_details")).get("reason"), answer.get("status")
+        if status == "completed" and "incomplete" in (
+            i.get("status") for i in dicts_in(answer.get("output"))
+        ):
+            status = "incomplete"
         return next((word for word in (reason, status) if isinstance(word, str)), None)
 
     def _is_whole(self, answer: Body) -> bool:
@@ -421,19 +430,41 @@ def _unnumbered(response: Body) -> Iterator[Body]:
 
 
 def _grow(item: Body, event: Body) -> None:
-    """Add to an item what an event says of it: a part that begins, or a further piece of text."""
+    """Add to an item what an event says of it: a part that begins, a further piece of text, or all of it."""
     number, part = event.get("content_index"), as_dict(event.get("part"))
     if event.get("type") == "response.content_part.added":
         item["content"] = [*dicts_in(item.get("content")), {**part}]
-    _, _, name = str(event.get("type")).removesuffix(".delta").rpartition("response.")
-    field = next((field for field, event_name in _GROWING.values() if event_name == name), None)
-    if field is None or not isinstance(event.get("delta"), str):
+    named, _, stage = str(event.get("type")).removeprefix("response.").rpartition(".")
+    kind = next((kind for kind, (_, event_name) in _GROWING.items() if event_name == named), "")
+    field, _ = _GROWING.get(kind, ("", ""))
+    text = event.get("delta" if stage == "delta" else field)
+    if stage not in ("delta", "done") or not isinstance(text, str):
         return
+    within = item if kind in _CALLS else _part_at(item, number, kind)
+    within[field] = (
+        f"{within.get(field) or ''}{text}" if stage == "delta" else text or within.get(field) or ""
+    )
+
+
+def _part_at(item: Body, number: Any, kind: str) -> Body:
+    """The part of an item at a place; the last one, or a new one, if no part began there."""
     parts = dicts_in(item.get("content"))
-    within = parts[number] if isinstance(number, int) and 0 <= number < len(parts) else item
-    within[field] = f"{within.get(field) or ''}{event['delta']}"
+    if isinstance(number, int) and 0 <= number < len(parts):
+        return parts[number]
+    if not parts or parts[-1].get("type") != kind:
+        parts = [*parts, {"type": kind}]
+        item["content"] = parts
+    return parts[-1]
 
 
+def _rest(item: Body | None, whole: Any) -> str:
+    """What of the arguments of a call did not come in pieces."""
+    came = str(as_dict(item).get("arguments") or "")
+    return whole.removeprefix(came) if isinstance(whole, str) and whole.startswith(came) else ""
+
+
+#: How the events of texts begin; some servers send them without the event that begins an item.
+_OF_TEXT = ("response.output_text.delta", "response.output_text.done", "response.refusal.")
 #: The fields of items and parts that grow, and the events that carry them.
 _GROWING = {
     "function_call": ("arguments", "function_call_arguments"),

@@ -59,8 +59,9 @@ def _arguments(text: str, at: int) -> tuple[str, int]:
         elif pieces[-1] in ("{", ",") and opened[-1] == "{" and (token := MARKS["gemma_key"].match(text, at)):
             pieces.append(encode(token["text"] if token["quote"] else token["json"] or token["bare"]) + ":")
         elif token := MARKS["gemma_value"].match(text, at):
-            written = token["text"] if token["quote"] else (token["json"] or token["bare"]).strip()
-            is_text = token["quote"] or json_or(..., written) is ...
+            said = next((token[name] for name in ("text", "single") if token[name] is not None), None)
+            written = (token["json"] or token["bare"]).strip() if said is None else said
+            is_text = said is not None or json_or(..., written) is ...
             pieces.append(encode(written) if is_text else written)
         else:
             return "", 0

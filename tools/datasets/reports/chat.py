@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tools.datasets.reports.forms import JSON, chat, chat_call, failure
+from tools.datasets.reports.forms import JSON, Said, chat, chat_call, failure
 from tools.datasets.reports.row import CLEAN, NO_CLEANUP, NOON, OSLO, TIME, WEATHER, done, report
 
 _DONE = done("chat")
 _MUST_TELL = "Run nothing of the last call, tell the model or the caller why, and call the end no answer."
 _CUT: JSON = {"prompt": CLEAN, "must_not_run": NO_CLEANUP}
-_OSLO = '{"city": "Oslo"}'
+_OSLO, _ROME = '{"city": "Oslo"}', '{"city": "Rome"}'
 
 
 def _cleanup(arguments: str) -> JSON:
@@ -228,6 +228,15 @@ def history() -> list[JSON]:
             must_run=[NOON],
         ),
         report(
+            "chat-call-without-a-name",
+            "names",
+            ["tailcallhq/forgecode #1141"],
+            "The name of a call was blank, went back so, and the server refused the conversation.",
+            "Tell the model that there is no such tool, and send back a name that a tool can have.",
+            [chat(None, [chat_call("call_a01", "", _OSLO)], *_CALLS), _DONE],
+            prompt=WEATHER,
+        ),
+        report(
             "chat-no-ids",
             "ids",
             ["anomalyco/opencode #1680", "nearai/ironclaw #1241", "jundot/omlx #1995, #1997"],
@@ -326,12 +335,25 @@ def streams() -> list[JSON]:
         {"tool_calls": [{"index": 0, "id": "call_a01", "function": {"arguments": '{"city":'}}]},
         {"tool_calls": [{"index": 0, "function": {"name": "get_weather", "arguments": ' "Oslo"}'}}]},
     ]
-    both = [chat_call(None, "get_weather", text) for text in (_OSLO, '{"city": "Rome"}')]
+    both = [chat_call(None, "get_weather", text) for text in (_OSLO, _ROME)]
     one: list[JSON] = [{"tool_calls": [{**call, "index": 0}]} for call in both]
     without: list[JSON] = [
         {"tool_calls": [{"id": "call_a01", "function": {"name": "get_weather", "arguments": '{"city":'}}]},
         {"tool_calls": [{"function": {"arguments": ' "Oslo"}'}}]},
     ]
+    apart: list[JSON] = [
+        {"tool_calls": [chat_call("call_a01", "get_weather", "", index=0)]},
+        {"tool_calls": [{"index": 1, "id": None, "function": {"name": None, "arguments": '{"city":'}}]},
+        {"tool_calls": [{"index": 1, "function": {"arguments": ' "Oslo"}'}}]},
+    ]
+    named = [chat_call("call_a01", "get_weather", _OSLO), chat_call("call_a02", "get_weather", _ROME)]
+    in_order: list[JSON] = [
+        {"tool_calls": [chat_call(each["id"], "get_weather", "") for each in named]},
+        {"tool_calls": [{"function": {"arguments": '{"city":'}}, {"function": {"arguments": '{"city":'}}]},
+        {"tool_calls": [{"function": {"arguments": ' "Oslo"}'}}, {"function": {"arguments": ' "Rome"}'}}]},
+    ]
+    said = chat(None, [weather], *_CALLS)
+    alive = Said(said.plain, [": keepalive", *said.streamed[:2], "", *said.streamed[2:]], said.end)
     shared: JSON = {"prompt": WEATHER, "must_run": [OSLO]}
     return [
         report(
@@ -362,6 +384,34 @@ def streams() -> list[JSON]:
             [chat(None, both, *_CALLS, deltas=one), _DONE],
             prompt="How is the weather in Oslo and in Rome?",
             must_run=[OSLO, rome],
+        ),
+        report(
+            "chat-index-for-arguments",
+            "which delta belongs to which call",
+            ["sgl-project/sglang #23071"],
+            "The arguments came at an index of their own, without a name, and the call ran without any.",
+            "Make one call of it, and run it.",
+            [chat(None, [weather], *_CALLS, deltas=apart), _DONE],
+            **shared,
+        ),
+        report(
+            "chat-calls-in-order",
+            "which delta belongs to which call",
+            ["SamSaffron/term-llm #314"],
+            "Two calls came in one event without an index, and their arguments later in the same order.",
+            "Give each call its own arguments, and run both.",
+            [chat(None, named, *_CALLS, deltas=in_order), _DONE],
+            prompt="How is the weather in Oslo and in Rome?",
+            must_run=[OSLO, rome],
+        ),
+        report(
+            "chat-keep-alive-as-data",
+            "what else a stream holds",
+            ["anomalyco/opencode #50871", "mnfst/llm-gateway #2053", "Growth-Circle/cadis #2329"],
+            "A gateway sent its sign of life as data, which is not JSON, and the client gave up.",
+            "Pass it over, and run the call.",
+            [alive, _DONE],
+            **shared,
         ),
         report(
             "chat-no-index",
@@ -434,6 +484,17 @@ def settings() -> list[JSON]:
             rejects=[_rejects("frequency_penalty", 400, gemini)],
         ),
         report(
+            "chat-temperature-is-fixed",
+            "a rejected setting",
+            ["simstudioai/sim #5716"],
+            "Kimi takes one temperature alone, and says so without a code or a name beside the words.",
+            leave,
+            [done("chat", "It is noon.")],
+            prompt=TIME,
+            settings={"temperature": 0},
+            rejects=[_rejects("temperature", 400, {"error": _error(_FIXED)})],
+        ),
+        report(
             "chat-parallel-without-tools",
             "a rejected setting",
             ["openai/swarm #30", "Upsonic/Upsonic #323"],
@@ -466,6 +527,9 @@ _PARALLEL = (
     "Invalid value for 'parallel_tool_calls': "
     "'parallel_tool_calls' is only allowed when 'tools' are specified."
 )
+
+
+_FIXED = "invalid temperature: only 1 is allowed for this model"
 
 
 def _error(message: str) -> JSON:

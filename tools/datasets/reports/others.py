@@ -158,7 +158,36 @@ def of_anthropic() -> list[JSON]:
             [done("anthropic", "It is noon.")],
             prompt=TIME,
             settings={"temperature": 0},
-            rejects=[_no_temperature()],
+            rejects=[_no_temperature("`temperature` is deprecated for this model.")],
+        ),
+        report(
+            "anthropic-top-p-alone",
+            "a rejected setting",
+            ["langfuse/langfuse #9882", "Vali-98/ChatterUI #564", "SalesforceAIResearch/MCP-Universe #49"],
+            "The client sent its own temperature beside the top_p it was given; models take one of them.",
+            "Send the top_p that was asked for, without a temperature.",
+            [done("anthropic", "It is noon.")],
+            prompt=TIME,
+            settings={"top_p": 0.9},
+            rejects=[_no_temperature(_ONE_OF_TWO)],
+        ),
+        report(
+            "anthropic-input-at-once",
+            "which delta belongs to which call",
+            ["Yeachan-Heo/gajae-code #1895"],
+            "A gateway sent the whole input with the event that begins the call, which ran with {}.",
+            "Run the call with its input.",
+            [_begun_with_input(anthropic([weather], "tool_use", "calls"), deltas=False), end],
+            **_RIGHT,
+        ),
+        report(
+            "anthropic-input-twice",
+            "which delta belongs to which call",
+            ["inflaborg/ccrelay #119"],
+            "A gateway sent the whole input with the event that begins the call, and in pieces after it.",
+            "Run the call once, with its input.",
+            [_begun_with_input(anthropic([weather], "tool_use", "calls"), deltas=True), end],
+            **_RIGHT,
         ),
     ]
 
@@ -167,10 +196,30 @@ def _new(id: str) -> JSON:
     return use(id, "cleanup", {"path": "/data/new"}, '{"path": "/data/new"')
 
 
-def _no_temperature() -> JSON:
-    error = {"type": "invalid_request_error", "message": "`temperature` is deprecated for this model."}
+def _begun_with_input(said: Said, *, deltas: bool) -> Said:
+    """A message whose call has its input in the first event, and in the deltas as well or not."""
+    begin, more = "content_block_start", "content_block_delta"
+    events = [dict(event) for event in said.streamed if deltas or event["type"] != more]
+    for event in events:
+        if event["type"] == begin:
+            event["content_block"] = {**event["content_block"], "input": {"city": "Oslo"}}
+    return Said(said.plain, events, said.end)
+
+
+_ONE_OF_TWO = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+
+
+def _no_temperature(words: str) -> JSON:
+    error = {"type": "invalid_request_error", "message": words}
     body = {"type": "error", "error": error}
     return {"setting": "temperature", "when": "always", "status": 400, "body": body}
+
+
+def _without_deltas(said: Said) -> Said:
+    """A response whose call has its arguments in one event alone."""
+    kept = ("response.created", "response.output_item.added", "response.function_call_arguments.done")
+    last = {**said.streamed[-1], "response": {**said.streamed[-1]["response"], "output": []}}
+    return Said(said.plain, [*(e for e in said.streamed if e["type"] in kept), last], said.end)
 
 
 def of_responses() -> list[JSON]:
@@ -252,6 +301,15 @@ def of_responses() -> list[JSON]:
             **_RIGHT,
         ),
         report(
+            "responses-arguments-at-once",
+            "which delta belongs to which call",
+            ["BerriAI/litellm #27144", "anomalyco/opencode #44862"],
+            "The arguments came whole in their last event, without deltas, and the call ran with {}.",
+            "Run the call with its arguments.",
+            [_without_deltas(responses([weather], "completed", "calls")), end],
+            **_RIGHT,
+        ),
+        report(
             "responses-blank-arguments",
             "blank arguments",
             ["MadSkittles/Router-Maestro #162", "petersalomonsen/javascriptmusic #208"],
@@ -307,6 +365,7 @@ def of_gemini() -> list[JSON]:
     unknown = {"functionCall": {"name": "send_mail", "args": {}}}
     rome = {"functionCall": {"name": "get_weather", "args": {"city": "Rome"}}}
     signed, text = {"thoughtSignature": "c2lnbmVk"}, {"text": "I look it up."}
+    called = gemini([weather], "STOP", "calls")
     return [
         report(
             "gemini-max-tokens",
@@ -342,6 +401,15 @@ def of_gemini() -> list[JSON]:
             "The API said that the call was malformed and gave nothing, and that counted as an answer.",
             "Call the end no answer.",
             [gemini([], "MALFORMED_FUNCTION_CALL", "failed"), end],
+        ),
+        report(
+            "gemini-stop-before-the-call",
+            "which delta belongs to which call",
+            ["Chevey339/kelivo #1003", "router-for-me/CLIProxyAPI #5640"],
+            "A gateway marked an event without content as the end, and the client stopped before the call.",
+            "Read the stream to its end, and run the call.",
+            [Said(called.plain, [called.streamed[-1], *called.streamed], "calls"), end],
+            **_RIGHT,
         ),
         report(
             "gemini-empty",
