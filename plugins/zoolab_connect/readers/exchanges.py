@@ -202,7 +202,10 @@ def _reply(asked: Api | None, answered: Any, place: str, unread: Unread) -> Any:
         "headers",
         "raw",
     } & answered.keys()
-    wrapped = bool(http - {"status"}) or (http and _api_of_reply(answered) is None and asked is None)
+    in_har = isinstance(answered.get("content"), Mapping)
+    wrapped = (
+        in_har or bool(http - {"status"}) or (http and _api_of_reply(answered) is None and asked is None)
+    )
     body: Any = _body(answered, place, unread) if wrapped else answered
     stream = isinstance(body, bytes) and not body.lstrip().startswith((b"{", b"["))
     try:
