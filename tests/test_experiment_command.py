@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from server import Answer, Asked, TestServer
 from shell import Shell
 from walks import TOOLS
 
@@ -102,6 +103,33 @@ def test_runs_that_break_off_fall_short_and_one_is_said(zoo, sums):
     ran = zoo("experiment", sums, "--quiet")
     assert ran.code == 1
     assert "8 of 16 runs broke off; the case one, plain, kept: replay_miss: starter.jsonl holds no" in ran.err
+
+
+class HalfDown(TestServer):
+    """Answers, but refuses what a polite variant asks."""
+
+    def next_answer(self, asked: Asked) -> Answer:
+        message = {"role": "assistant", "content": "100"}
+        reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        polite = "polite" in str(asked.body)
+        return (
+            Answer({**reply, "choices": choices}) if offered else Answer({"error": {"message": "boom"}}, 400)
+        )
+
+
+def test_an_outage_of_a_part_is_said_beside_the_results(zoo, sums, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    server = HalfDown([])
+    try:
+        begin, _, _ = SUMS.replace('deny = ["add"]', 'system = "Be polite"').partition("[models.m]")
+        model = f'[models.m]\nkind = "openai"\nname = "m"\nbase_url = "{server.url}"\n'
+        sums.write_text(begin + model)
+        ran = zoo("experiment", sums, "--quiet", "--jobs", "1")
+    finally:
+        server.close()
+    assert "4 of 8 runs broke off; the case one, mute, m: model_error" in ran.err
+    assert "--resume asks them again" in ran.err
 
 
 def test_a_model_that_nobody_hears_is_said_before_anything_runs(zoo, sums):

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +192,28 @@ class Bytes(Answer):
         return gzip.compress(self.body.encode())
 
 
+@dataclass
+class Said(Answer):
+    """The answer of a tool with these letters in it, in Latin-1, called plain text."""
+
+    content_type: str | None = "text/plain"
+    number: Any = 0
+
+    @property
+    def content(self) -> bytes:
+        told = f'{{"content": [{{"type": "text", "text": "{self.body}"}}]}}'
+        return f'{{"jsonrpc": "2.0", "id": {self.number}, "result": {told}}}'.encode("latin-1")
+
+
+def test_a_message_is_read_whatever_its_type_is_called(reach: Any) -> None:
+    server = Rude(lambda number: Said("rain", number=number))
+    try:
+        with reach(f"{server.url}/mcp") as tools:
+            assert invoke(tools, "ask", {}) == "rain"
+    finally:
+        server.close()
+
+
 def big(length: int, events: bool) -> Callable[[Any], Answer]:
     def answer(number: Any) -> Answer:
         result = {"content": [{"type": "text", "text": "x" * length}]}
@@ -219,12 +241,16 @@ ERROR = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": f"no su
         (big(1, events=True), ToolIOError, "sent an answer of more than 16 MiB"),
         (lambda _: Answer(f"<html>{ESCAPE}[2J down", 503, "text/html"), ToolIOError, r"answered 503 .*\\x1b"),
         (lambda _: Answer("", 307, headers={"location": "http://127.0.0.1:9/"}), ToolIOError, "answered 307"),
-        (lambda _: Answer("{}", 200, "application/json"), ExecutionFailed, "refused"),
+        (lambda _: Answer("{}", 200, "application/json"), ToolIOError, "not valid MCP"),
+        (lambda _: Answer("", 200, "application/json"), ToolIOError, "with nothing in it"),
+        (lambda _: Answer("", 202, "text/plain"), ToolIOError, "answered 202 Accepted with nothing"),
+        (lambda n: Said("\\ud83d", number=n), ToolIOError, "lone surrogate"),
+        (lambda n: Said("\xfc", number=n), ToolIOError, "not UTF-8"),
         (lambda _: Answer("data: {\n\n"), ExecutionFailed, "refused"),
         (lambda _: Answer(": nothing\n\n"), ToolIOError, "without a response"),
         (lambda _: Answer("{", 200, "application/json", drop=True), ToolIOError, "peer closed connection"),
         (lambda _: Answer(ERROR, 400, "application/json"), ExecutionFailed, r"no such thing \\x1b\[2J"),
-        (lambda _: Answer("hello", 200, "text/plain"), ExecutionFailed, "Unexpected content type"),
+        (lambda _: Answer("hello", 200, "text/plain"), ToolIOError, "not an MCP message: hello"),
         (
             lambda _: Bytes("x" * (64 << 20), 200, "application/json", headers={"content-encoding": "gzip"}),
             ToolIOError,

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoolab.apis import api_of
+from zoolab.apis import APIS, api_of
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.jsontext import NotStrictJSON
+from zoolab.jsontext import NotStrictJSON, excerpt
 from zoolab.plugins import READERS
 from zoolab.runs import Trace, read_conversation
 from zoolab.tools import ForeignTool, ToolRegistry
@@ -104,9 +104,14 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
         if messages := messages_in(value, "messages", own):
             yield Conversation(messages, unread=own)
     elif isinstance(value, dict):
-        request = api_of(value).from_body(value)
+        spoken, own = api_of(value), Unread()
+        request = spoken.from_body(value)
+        settings = {*APIS["openai"].settings, *APIS["openai"].own, *spoken.own, *spoken.nested}
+        for name in sorted(request.settings.keys() - settings):
+            own.add(name, f"it is no part of a request: {excerpt(request.settings[name], 60)}")
         if request.prefix:
-            yield Conversation(request.prefix.tolist(), request.tools)
+            meta = {"model": value["model"]} if isinstance(value.get("model"), str) else {}
+            yield Conversation(request.prefix.tolist(), request.tools, meta, own)
         else:
             unread.add(place, "it holds no messages")
     else:

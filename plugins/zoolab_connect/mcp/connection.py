@@ -58,7 +58,7 @@ from zoolab_connect.mcp.reading import (
     read_message,
     tool_in,
 )
-from zoolab_connect.mcp.sessions import Sessions, has_ended
+from zoolab_connect.mcp.sessions import Sessions, asks, has_ended
 from zoolab_connect.processes import signal_group
 
 MAX_COMPLAINT = 1 << 16
@@ -331,6 +331,8 @@ class BoundedClient(httpx2.AsyncClient):
     @staticmethod
     def _checked(came: httpx2.Response) -> httpx2.Response:
         """The answer, if it holds a message or is a redirect that stays at this server."""
+        if came.is_success and (why := _unfit(came)):
+            raise httpx2.SSEError(why)
         if came.is_success or _stays(came) or b'"jsonrpc"' in came.content:
             return came
         what = f"answered {came.status_code} {came.reason_phrase}"
@@ -338,6 +340,24 @@ class BoundedClient(httpx2.AsyncClient):
             to = came.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
             raise httpx2.SSEError(f"{what}: a redirect to {one_line(str(to), 120)}, which is not followed")
         raise httpx2.SSEError(f"{what}: {one_line(came.text[:400], 80)}")
+
+
+def _unfit(came: httpx2.Response) -> str:
+    """Why an answer to a request is no message; empty if it is one, or is a stream of events."""
+    asked = came.request.content if came.request.method == "POST" else b""
+    if not asks(asked) or came.headers.get("content-type", "").startswith("text/event-stream"):
+        return ""
+    if not came.content.strip():
+        return f"answered {came.status_code} {came.reason_phrase} with nothing in it"
+    try:
+        message = read_message(came.content)
+    except ValueError:
+        said = one_line(came.content[:400].decode(errors="replace"), 80)
+        return f"sent an answer that is not an MCP message: {said}"
+    if isinstance(message, Spoiled):
+        return f"sent a message {message.why}"
+    came.headers["content-type"] = "application/json"  # whatever it is called, it is a message
+    return ""
 
 
 def _stays(came: httpx2.Response) -> bool:

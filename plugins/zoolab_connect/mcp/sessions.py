@@ -76,6 +76,12 @@ def has_ended(came: httpx2.Response) -> bool:
     return came.status_code == 400 and b"session" in came.content.lower()
 
 
+def asks(content: bytes) -> bool:
+    """Whether a body is a request: it has a method, and an id that the answer gives back."""
+    message = _message(content)
+    return "method" in message and message.get("id") is not None
+
+
 def _message(content: bytes) -> dict[str, Any]:
     try:
         found = json.loads(content)

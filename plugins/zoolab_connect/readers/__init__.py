@@ -8,10 +8,15 @@ exchanges.py   requests and their answers: cassettes of vcrpy, and a request bes
 langfuse.py    exports of Langfuse
 langsmith.py   exports of LangSmith
 promptfoo.py   results of promptfoo
+datasets.py    ShareGPT, Hermes, preferences, prompts with completions
+sessions.py    sessions of coding agents
 
 found.py       what each of them gives back
 messages.py    messages in the words of several programs
 parsing.py     the JSON values of a file
+span_forms.py  the forms in which spans are written down
+wrapped.py, offered.py, beginnings.py  messages, tools, and beginnings, in the words of several programs
+tables.py      what is not JSON
 """
 
 from __future__ import annotations
@@ -21,27 +26,46 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.plugins import Reader
-from zoolab_connect.readers import exchanges, inspect_ai, langfuse, langsmith, promptfoo, spans
+from zoolab_connect.readers import (
+    datasets,
+    exchanges,
+    inspect_ai,
+    langfuse,
+    langsmith,
+    promptfoo,
+    sessions,
+    spans,
+)
 from zoolab_connect.readers.archive import is_archive, log_in
 from zoolab_connect.readers.found import Unread
-from zoolab_connect.readers.parsing import text_in
+from zoolab_connect.readers.parsing import text_in, values_in
+from zoolab_connect.readers.tables import rows_of, unpacked
 
 
 def _log_opened(content: bytes, most: int, unread: Unread) -> Sequence[Any] | None:
     return [log_in(content, most, unread)] if is_archive(content) else None
 
 
-def _cassette_opened(content: bytes, _most: int, _unread: Unread) -> Sequence[Any] | None:
+def _cassette_opened(content: bytes, most: int, unread: Unread) -> Sequence[Any] | None:
+    """The values of a cassette in YAML, of a table, or of a file that is compressed."""
+    plain = unpacked(content, most)
     try:
-        text = text_in(content)
+        text = text_in(plain)
     except InvalidInput:
         return None
-    return [exchanges.cassette_in(text)] if exchanges.looks_like_yaml(text) else None
+    if exchanges.looks_like_yaml(text):
+        return [exchanges.cassette_in(text)]
+    rows = rows_of(text)
+    return rows if rows is not None or plain is content else values_in(text, unread)
 
 
 SPANS = Reader("spans of OpenTelemetry", spans.recognises, spans.read, of_whole_file=True)
 INSPECT_AI = Reader("logs of Inspect AI", inspect_ai.recognises, inspect_ai.read, opened=_log_opened)
-EXCHANGES = Reader("cassettes of vcrpy", exchanges.recognises, exchanges.read, opened=_cassette_opened)
-LANGFUSE = Reader("exports of Langfuse", langfuse.recognises, langfuse.read)
+EXCHANGES = Reader(
+    "requests with their answers", exchanges.recognises, exchanges.read, opened=_cassette_opened
+)
+LANGFUSE = Reader("exports of Langfuse", langfuse.recognises, langfuse.read, of_whole_file=True)
 LANGSMITH = Reader("exports of LangSmith", langsmith.recognises, langsmith.read)
 PROMPTFOO = Reader("results of promptfoo", promptfoo.recognises, promptfoo.read)
+DATASETS = Reader("datasets of conversations", datasets.recognises, datasets.read)
+SESSIONS = Reader("sessions of coding agents", sessions.recognises, sessions.read, of_whole_file=True)

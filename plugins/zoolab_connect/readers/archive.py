@@ -13,6 +13,8 @@ from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.parsing import text_in, values_in
 
 _ZSTANDARD = 93
+#: Where the header is, and where its beginning is while the evaluation still runs, or if it was killed.
+_HEADS = ("header.json", "_journal/start.json")
 _HEADER = struct.Struct("<26xHH")
 
 
@@ -33,7 +35,7 @@ def log_in(content: bytes, most: int, unread: Unread) -> dict[str, Any]:
             for member in archive.infolist():
                 folder, _, name = member.filename.rpartition("/")
                 is_sample = folder == "samples" and name.endswith(".json")
-                if not is_sample and member.filename != "header.json":
+                if not is_sample and member.filename not in _HEADS:
                     continue
                 most -= member.file_size
                 if most < 0:
@@ -42,7 +44,7 @@ def log_in(content: bytes, most: int, unread: Unread) -> dict[str, Any]:
                 for value in values_in(text, unread):
                     if is_sample:
                         samples.append(value)
-                    elif isinstance(value, dict):
+                    elif isinstance(value, dict) and (member.filename == _HEADS[0] or not log):
                         log = value
     except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, OSError, NotImplementedError) as error:
         raise InvalidInput(f"the archive is damaged: {error}", expected="a log of Inspect AI") from None

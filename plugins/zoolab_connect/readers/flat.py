@@ -1,6 +1,7 @@
-"""Spans of older conventions: OpenInference (Phoenix), OpenLLMetry (Traceloop), and events of OpenTelemetry.
+"""Spans of other conventions: OpenInference (Phoenix), OpenLLMetry (Traceloop), Logfire, events, and values.
 
-They tell messages in attributes such as `llm.input_messages.0.message.content`, one value each.
+They tell messages in attributes such as `llm.input_messages.0.message.content`, one value each; or a request
+and its answer in an attribute each.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.records import Message
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.messages import messages_in
+from zoolab_connect.readers.offered import parsed, tools_beside, tools_in
+from zoolab_connect.readers.wrapped import anything_in
 
 _GROUPS = (
     ("llm.input_messages", "llm.output_messages"),
@@ -19,47 +21,99 @@ _GROUPS = (
     ("llm.prompts", "llm.completions"),
 )
 _WHOLE = ("pydantic_ai.all_messages", "all_messages_events", "events")
+#: Attributes with a request and its answer, and whether they say so of the requests of models alone.
+_PAIRS = (
+    ("gen_ai.prompt", "gen_ai.completion", True),
+    ("gen_ai.content.prompt", "gen_ai.content.completion", True),
+    ("ai.prompt.messages", "ai.response", True),
+    ("request_data", "response_data", True),
+    ("langfuse.observation.input", "langfuse.observation.output", False),
+    ("mlflow.spanInputs", "mlflow.spanOutputs", False),
+    ("input.value", "output.value", False),
+    ("traceloop.entity.input", "traceloop.entity.output", False),
+)
+_KINDS = ("openinference.span.kind", "langfuse.observation.type", "mlflow.spanType", "traceloop.span.kind")
+_MODELS = ("LLM", "GENERATION", "CHAT_MODEL")
+_TOOLS = ("gen_ai.tool.definitions", "ai.prompt.tools", "gen_ai.request.tools")
 _MOST = 10_000
 
 
-def messages_of(told: Mapping[str, Any], events: Sequence[Any], unread: Unread) -> list[Message]:
-    """The messages in the attributes of a span, or in its events; empty if there are none."""
+def messages_of(
+    told: Mapping[str, Any], events: Sequence[Any], unread: Unread
+) -> tuple[list[Message], list[list[Message]]]:
+    """The messages in the attributes of a span, or in its events, and what each part of its answer says."""
     for begin, end in _GROUPS:
         found = messages_in(_listed(told, begin), begin, unread)
-        found += messages_in(_listed(told, end), end, unread, "assistant")
-        if found:
-            return found
+        answers = [messages_in([each], end, unread, "assistant") for each in _listed(told, end)]
+        if found or answers:
+            return found, answers
     for name in _WHOLE:
-        listed = _parsed(told.get(name))
+        listed = parsed(told.get(name))
         if isinstance(listed, list):
-            return messages_in([_of_event(each) for each in listed], name, unread)
+            return messages_in([_of_event(each) for each in listed], name, unread), []
+    asks = {str(told.get(name, "")).strip('"').upper() for name in _KINDS} & {*_MODELS}
+    for begin, end, always in _PAIRS:
+        answer = _answer_of_vercel(told) if end == "ai.response" else told.get(end)
+        if (always or asks) and (begin in told or answer is not None):
+            found = anything_in(told.get(begin), begin, unread)
+            return found, [anything_in(answer, end, unread, "assistant")]
     named = [{**each["attributes"], "event.name": each["name"]} for each in events if _tells(each)]
-    return messages_in([_of_event(each) for each in named], "events", unread)
+    begun = [each for each in named if not each["event.name"].endswith("choice")]
+    ends = [each for each in named if each["event.name"].endswith("choice")]
+    return messages_in([_of_event(each) for each in begun], "events", unread), [
+        messages_in([_of_event(each)], "events", unread, "assistant") for each in ends
+    ]
 
 
-def _tells(event: Any) -> bool:
-    name = event.get("name") if isinstance(event, Mapping) else None
-    told = event.get("attributes") if isinstance(event, Mapping) else None
-    return (
-        isinstance(told, Mapping)
-        and str(name).startswith("gen_ai.")
-        and str(name).endswith(("message", "choice"))
-    )
+def tools_of(told: Mapping[str, Any], place: str, unread: Unread) -> list[dict[str, Any]]:
+    """The tools that a span says were offered."""
+    for name in _TOOLS:
+        if told.get(name):
+            return tools_in(told[name], f"{place}, {name}", unread)
+    told_one_by_one = [_tool(each.get("tool", each)) for each in _listed(told, "llm.tools", False)]
+    listed = told_one_by_one or _listed(told, "llm.request.functions", False)
+    if listed:
+        return tools_in(listed, f"{place}, llm.tools", unread)
+    held = (name for begin, _, _ in _PAIRS for name in [begin] if begin in told)
+    return next((tools_beside(told[name], f"{place}, {name}", unread) for name in held), [])
+
+
+def _tool(told: Any) -> Any:
+    """A tool of OpenInference: its schema may be the whole of it, or that of its parameters."""
+    if not isinstance(told, Mapping):
+        return told
+    schema = parsed(told.get("json_schema"))
+    if isinstance(schema, Mapping) and ("function" in schema or "name" in schema):
+        return schema
+    return {**told, "parameters": schema}
+
+
+def _answer_of_vercel(told: Mapping[str, Any]) -> Any:
+    """What the AI SDK of Vercel says of an answer, as a message; None if it says nothing."""
+    text, calls = told.get("ai.response.text"), parsed(told.get("ai.response.toolCalls"))
+    if text is None and not calls:
+        return None
+    return {"role": "assistant", "content": text, "tool_calls": calls}
+
+
+def _tells(event: Mapping[str, Any]) -> bool:
+    name = str(event.get("name"))
+    return name.startswith("gen_ai.") and name.endswith(("message", "choice"))
 
 
 def _of_event(event: Any) -> Any:
     """A message from an event such as `gen_ai.user.message`; a choice holds it one level deeper."""
     if not isinstance(event, Mapping) or "event.name" not in event:
         return event
-    held = _parsed(event.get("message"))
+    held = parsed(event.get("message"))
     role = str(event["event.name"]).removeprefix("gen_ai.").partition(".")[0]
     named = {"role": "assistant" if role == "choice" else role}
-    kept = ("role", "content", "tool_calls", "id")
-    told = held if isinstance(held, Mapping) else {k: _parsed(v) for k, v in event.items() if k in kept}
+    kept = ("role", "content", "tool_calls", "id", "parts")
+    told = held if isinstance(held, Mapping) else {k: parsed(v) for k, v in event.items() if k in kept}
     return {**named, **told}
 
 
-def _listed(told: Mapping[str, Any], prefix: str) -> list[Any]:
+def _listed(told: Mapping[str, Any], prefix: str, messages: bool = True) -> list[Any]:
     """The list that is spread over attributes: `prefix.0.role`, `prefix.1.role`, ..."""
     tree: dict[str, Any] = {}
     for name, value in told.items():
@@ -69,7 +123,7 @@ def _listed(told: Mapping[str, Any], prefix: str) -> list[Any]:
         for key in inner:
             at = at.setdefault(key, {}) if isinstance(at.get(key, {}), dict) else {}
         at[last] = value
-    return [_message(each) for each in _ordered(tree)]
+    return [_message(each) if messages else each for each in _ordered(tree)]
 
 
 def _ordered(value: Any) -> list[Any]:
@@ -82,23 +136,17 @@ def _message(told: Any) -> Any:
     held = told.get("message", told) if isinstance(told, dict) else told
     if not isinstance(held, dict):
         return held
-    message = {key: held[key] for key in ("role", "content", "tool_call_id", "name") if key in held}
-    message["content"] = _content(_parsed(message.get("content")))
+    message = {key: value for key, value in held.items() if key not in ("contents", "tool_calls")}
+    message["content"] = _content(parsed(message.get("content")))
     contents = [each.get("message_content", each) for each in _ordered(held.get("contents", {}))]
     if contents:
         message["content"] = contents
     calls = [each.get("tool_call", each) for each in _ordered(held.get("tool_calls", {}))]
+    if name := message.pop("function_call_name", None):
+        arguments = message.pop("function_call_arguments_json", "{}")
+        calls.append({"function": {"name": name, "arguments": arguments}})
     return {**message, "tool_calls": calls} if calls else message
 
 
 def _content(value: Any) -> Any:
     return value if isinstance(value, str | list) or value is None else str(value)
-
-
-def _parsed(value: Any) -> Any:
-    if not isinstance(value, str) or not value.startswith(("[", "{")):
-        return value
-    try:
-        return parse_json(value)
-    except NotStrictJSON:
-        return value

@@ -15,7 +15,10 @@ _LINK = "attachment://"
 
 def recognises(value: Any) -> bool:
     """Whether a value is a log."""
-    return isinstance(value, dict) and isinstance(value.get("samples"), list)
+    if not isinstance(value, dict):
+        return False
+    header = isinstance(value.get("eval"), Mapping) and "status" in value
+    return isinstance(value.get("samples"), list) or header
 
 
 def read(log: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
@@ -25,7 +28,10 @@ def read(log: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
     failed = _message(log.get("error"))
     if failed:
         unread.add("the log", f"it ended with an error: {failed}")
-    for number, sample in enumerate(log["samples"]):
+    samples = log.get("samples")
+    if not isinstance(samples, list):
+        unread.add("the log", "it has no samples: it is the header of a log")
+    for number, sample in enumerate(samples if isinstance(samples, list) else ()):
         if isinstance(sample, Mapping):
             yield _of_sample(sample, f"samples[{number}]", about)
         else:
@@ -36,13 +42,20 @@ def _of_sample(sample: Mapping[str, Any], place: str, about: Mapping[str, Any]) 
     unread = Unread()
     held = sample.get("attachments")
     attachments = held if isinstance(held, Mapping) else {}
-    listed = _attached(sample.get("messages"), attachments) if attachments else sample.get("messages")
+    told = sample.get("messages") or _asked_and_said(sample)
+    listed = _attached(told, attachments) if attachments else told
     messages = _with_errors(messages_in(listed, f"{place}.messages", unread), listed)
     if not messages and not unread.lines():
         unread.add(place, "it has no messages")
     meta: dict[str, Any] = {"sample": str(sample.get("id")), "epoch": sample.get("epoch")}
     meta |= {key: about[key] for key in ("task", "model") if isinstance(about.get(key), str)}
     meta |= _scores(sample.get("scores"), f"{place}.scores", unread)
+    for name in ("target", "metadata"):
+        if sample.get(name) not in (None, "", [], {}):
+            meta[name] = sample[name]
+    retried = sample.get("error_retries")
+    for at, each in enumerate(retried if isinstance(retried, list) else ()):
+        unread.add(f"{place}.error_retries[{at}]", f"it was run again after an error: {_message(each)}")
     outcome, error = "", _message(sample.get("error"))
     limit = sample.get("limit")
     if error:
@@ -50,6 +63,17 @@ def _of_sample(sample: Mapping[str, Any], place: str, about: Mapping[str, Any]) 
     elif isinstance(limit, Mapping):
         outcome, error = "loop_limit", f"the limit of {limit.get('type')} was reached: {limit.get('limit')}"
     return Conversation(messages, (), meta, unread, outcome, error)
+
+
+def _asked_and_said(sample: Mapping[str, Any]) -> Any:
+    """The messages of a sample that has only its input and the model's output."""
+    given, output = sample.get("input"), sample.get("output")
+    choices = output.get("choices") if isinstance(output, Mapping) else None
+    said = [each["message"] for each in choices or () if isinstance(each, Mapping) and "message" in each]
+    if not said:
+        return sample.get("messages")
+    asked = given if isinstance(given, list) else [{"role": "user", "content": given}] if given else []
+    return [*asked, *said]
 
 
 def _with_errors(messages: list[Message], listed: Any) -> list[Message]:
@@ -69,8 +93,11 @@ def _scores(given: Any, place: str, unread: Unread) -> dict[str, Any]:
         unread.add(place, f"they are {excerpt(given, 60)}; expected an object")
     scores = given if isinstance(given, Mapping) else {}
     values = {k: v.get("value") if isinstance(v, Mapping) else v for k, v in scores.items()}
-    said = {k: v["explanation"] for k, v in scores.items() if isinstance(v, Mapping) and v.get("explanation")}
-    return ({"scores": values} if values else {}) | ({"explanations": said} if said else {})
+    told: dict[str, Any] = {"scores": values} if values else {}
+    for name in ("answer", "explanation"):
+        said = {k: v[name] for k, v in scores.items() if isinstance(v, Mapping) and v.get(name)}
+        told |= {f"{name}s": said} if said else {}
+    return told
 
 
 def _message(error: Any) -> str:

@@ -1,40 +1,83 @@
-"""Exports of Langfuse: the generations of a trace, each with its input and its output."""
+"""Exports of Langfuse: the generations of each trace, with input and output; JSON, its lines, and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from zoolab.jsontext import excerpt
+from zoolab_connect.readers.beginnings import longest
 from zoolab_connect.readers.found import Conversation, Unread
-from zoolab_connect.readers.messages import anything_in
+from zoolab_connect.readers.offered import tools_beside
+from zoolab_connect.readers.wrapped import anything_in
 
 _ASKS = ("GENERATION", "AGENT")
+_OTHERS = ("SPAN", "EVENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
+_MODELS = ("model", "provided_model_name", "providedModelName", "internalModel")
+#: One of these stands beside input and output in the row of a trace.
+_TRACES = ("sessionId", "session_id", "userId", "user_id", "htmlPath", "observationCount", "trace_name")
 
 
-def recognises(value: Any) -> bool:
-    """Whether a value is a trace with observations, or an observation."""
+def recognises(values: Sequence[Any]) -> bool:
+    """Whether values are traces with observations, observations, or rows of traces."""
+    return any(map(_listed, values))
+
+
+def _listed(value: Any) -> list[Any]:
+    """The observations that a value holds, or is; empty if there are none."""
     if not isinstance(value, dict):
+        return []
+    if isinstance(value.get("observations"), list) and "input_messages" not in value:
+        held: list[Any] = value["observations"]
+        return held if any(isinstance(each, dict) and "type" in each for each in held) else [value]
+    if isinstance(value.get("data"), list):
+        return value["data"] if any(map(_is_row, value["data"])) else []
+    return [value] if _is_row(value) else []
+
+
+def _is_row(value: Any) -> bool:
+    if not isinstance(value, dict) or not {"input", "output"} & value.keys():
         return False
-    return isinstance(value.get("observations"), list) or (value.get("type") in _ASKS and "input" in value)
+    return value.get("type") in (*_ASKS, *_OTHERS) or bool({*_TRACES} & value.keys())
 
 
-def read(value: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
-    """Yield a conversation for each generation that no later one tells from the beginning."""
-    listed = value["observations"] if isinstance(value.get("observations"), list) else [value]
-    found = []
-    for number, each in enumerate(listed):
-        if not isinstance(each, dict) or each.get("type") not in _ASKS:
-            what = each.get("type") if isinstance(each, dict) else "no observation"
-            unread.add(f"observations[{number}]", f"{what}: it is no generation")
+def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
+    """Yield a conversation for each generation that no other one tells from the beginning."""
+    rows: list[tuple[str, Any]] = []
+    for number, value in enumerate(values):
+        own = f"value {number + 1}, " if len(values) > 1 else ""
+        held = _listed(value)
+        if not held:
+            unread.add(f"value {number + 1}", "it holds no observation")
+        rows += [(f"{own}observations[{at}]", each) for at, each in enumerate(held)]
+    asking = any(isinstance(each, dict) and each.get("type") in _ASKS for _, each in rows)
+    found: dict[str, list[Conversation]] = {}
+    for place, each in rows:
+        kind = each.get("type") if isinstance(each, dict) else "no observation"
+        if not isinstance(each, dict) or (kind not in _ASKS and (asking or kind in _OTHERS)):
+            name = each.get("name") if isinstance(each, dict) else None
+            unread.add(place, f"{kind}{f' {excerpt(name, 60)}' if name else ''}: it is no generation")
             continue
-        own, place = Unread(), f"observations[{number}]"
-        messages = anything_in(each.get("input"), f"{place}.input", own)
-        messages += anything_in(each.get("output"), f"{place}.output", own, "assistant")
-        meta = {"model": each["model"]} if isinstance(each.get("model"), str) else {}
-        if each.get("level") == "ERROR":
-            own.add(place, f"it ended with an error: {each.get('statusMessage')}")
-        found.append(Conversation(messages, meta=meta, unread=own))
-    for number, told in enumerate(found):
-        size = len(told.messages)
-        if not any(other.messages[:size] == told.messages for other in found[number + 1 :]):
-            yield told
+        trace = each.get("traceId", each.get("trace_id"))
+        found.setdefault(str(trace), []).append(_of_row(each, place))
+    for conversations in found.values():
+        yield from longest(conversations, unread)
+
+
+def _of_row(row: Mapping[str, Any], place: str) -> Conversation:
+    own = Unread()
+    failed = str(row.get("statusMessage") or row.get("status_message") or "it does not say why")
+    failed = failed if row.get("level") == "ERROR" else ""
+    messages = anything_in(row.get("input"), f"{place}.input", own)
+    answer = (
+        []
+        if failed and not row.get("output")
+        else anything_in(row.get("output"), f"{place}.output", own, "assistant")
+    )
+    model = next((row[name] for name in _MODELS if row.get(name)), None)
+    meta = {"model": model} if isinstance(model, str) else {}
+    if failed:
+        own.add(place, f"it ended with an error: {failed}")
+    tools = tools_beside(row.get("input"), f"{place}.input", own)
+    outcome = "failed" if failed and not answer else ""
+    return Conversation([*messages, *answer], tools, meta, own, outcome, failed if outcome else "")

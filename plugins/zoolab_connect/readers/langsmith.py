@@ -1,21 +1,29 @@
-"""Exports of LangSmith: the runs of a model, with LangChain's messages."""
+"""Exports of LangSmith: the runs of a model, with LangChain's messages, and the examples of a dataset."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from zoolab_connect.readers.beginnings import longest
 from zoolab_connect.readers.found import Conversation, Unread
-from zoolab_connect.readers.messages import anything_in
+from zoolab_connect.readers.offered import parsed, tools_beside
+from zoolab_connect.readers.wrapped import anything_in
 
 
 def recognises(value: Any) -> bool:
-    """Whether a value is a run, or holds runs."""
-    return isinstance(value, dict) and (isinstance(value.get("runs"), list) or "run_type" in value)
+    """Whether a value is a run or an example, or holds runs."""
+    if not isinstance(value, dict):
+        return False
+    return isinstance(value.get("runs"), list) or "run_type" in value or {"inputs", "outputs"} <= value.keys()
 
 
 def read(value: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
-    """Yield a conversation for each run of a model."""
+    """Yield a conversation for each run of a model that no other one tells from the beginning."""
+    yield from longest([*_conversations(value, unread)], unread)
+
+
+def _conversations(value: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
     waiting = (
         [("runs", each) for each in value["runs"]]
         if isinstance(value.get("runs"), list)
@@ -30,13 +38,46 @@ def read(value: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
             continue
         if isinstance(run.get("child_runs"), list):
             waiting += [("child_runs", each) for each in run["child_runs"]]
-        if run.get("run_type") not in ("llm", "chat_model"):
+        if run.get("run_type", "llm") not in ("llm", "chat_model"):
             unread.add(place, f"{run.get('run_type')} {run.get('name', '')}: it is no run of a model")
             continue
+        yield from _of_run(run, place)
+
+
+def _of_run(run: Mapping[str, Any], place: str) -> Iterator[Conversation]:
+    """The conversation of a run, or each of them, if it is a batch."""
+    given, answers = parsed(run.get("inputs")), parsed(run.get("outputs"))
+    meta, settings = {"run": str(run.get("id"))}, _settings(run)
+    for name in ("model", "model_name"):
+        if isinstance(settings.get(name), str):
+            meta.setdefault("model", settings[name])
+    error = str(run["error"]) if run.get("error") else ""
+    for number, (asked, answer) in enumerate(_batch(given, answers)):
         own = Unread()
-        messages = anything_in(run.get("inputs"), f"{place}.inputs", own)
-        messages += anything_in(run.get("outputs"), f"{place}.outputs", own, "assistant")
-        outcome, error = ("failed", str(run["error"])) if run.get("error") else ("", "")
-        yield Conversation(
-            messages, meta={"run": str(run.get("id"))}, unread=own, outcome=outcome, error=error
-        )
+        messages = anything_in(asked, f"{place}.inputs", own)
+        if not error or answer:
+            messages += anything_in(answer, f"{place}.outputs", own, "assistant")
+        tools = tools_beside(settings, f"{place}.extra", own) or tools_beside(given, f"{place}.inputs", own)
+        told = {**meta, "batch": number} if number else meta
+        yield Conversation(messages, tools, told, own, "failed" if error else "", error)
+
+
+def _settings(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    extra = parsed(run.get("extra"))
+    held = extra.get("invocation_params") if isinstance(extra, Mapping) else None
+    return held if isinstance(held, Mapping) else {}
+
+
+def _batch(given: Any, answers: Any) -> list[tuple[Any, Any]]:
+    """Each request with its answer: several, if `messages` has a list for each."""
+    name = next((k for k in ("messages", "prompts") if k in given), "") if isinstance(given, Mapping) else ""
+    listed = given[name] if name else None
+    if not isinstance(listed, list) or len(listed) < 2 or not (name == "prompts" or _are_lists(listed)):
+        return [(listed if name == "prompts" else given, answers)]
+    generations = answers.get("generations") if isinstance(answers, Mapping) else None
+    told = generations if isinstance(generations, list) else []
+    return [(each, told[n] if n < len(told) else None) for n, each in enumerate(listed)]
+
+
+def _are_lists(listed: list[Any]) -> bool:
+    return all(isinstance(each, list) for each in listed)

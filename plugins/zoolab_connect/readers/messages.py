@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoolab.jsontext import encode, excerpt, json_or, one_line
+from zoolab.jsontext import encode, excerpt, one_line
 from zoolab.records import Message
 from zoolab_connect.readers.found import Unread
 
-_TEXTS = ("text", "input_text", "output_text")
+_TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
 _THOUGHTS = ("reasoning", "thinking", "redacted_thinking", "redacted_reasoning")
 _CALLS = ("tool_call", "tool_use", "server_tool_call", "function_call", "tool-call")
-_RESULTS = ("tool_call_response", "tool_result", "server_tool_call_response", "tool-result")
+_RESULTS = (
+    *("tool_call_response", "tool_result", "server_tool_call_response", "tool-result"),
+    "function_call_output",
+)
+_IDS = ("call_id", "tool_use_id", "toolCallId", "id", "tool_call_id")
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "gpt": "assistant", "function": "tool"}
-_WRAPPED = ("messages", "choices", "generations", "message", "output", "content", "text")
 _WORDS = {"input_image": "image", "image_url": "image", "input_audio": "audio", "document": "file"}
 _KNOWN = frozenset(
     {
@@ -71,60 +74,15 @@ def messages_in(listed: Any, place: str, unread: Unread, role: str = "user") -> 
     return found
 
 
-def anything_in(value: Any, place: str, unread: Unread, role: str = "user") -> list[Message]:
-    """The messages of an input or an output, however it is wrapped: a list, an object with one, or a text."""
-    for _ in range(8):
-        if isinstance(value, str) and value.startswith(("[{", "{")):
-            held = json_or(None, value)
-            if not (_is_message(held) or (isinstance(held, list) and all(map(_is_message, held)))):
-                break
-            value = held
-        elif isinstance(value, list) and len(value) == 1 and not _is_message(value[0]):
-            [value] = value
-        elif isinstance(value, Mapping) and not _is_message(value):
-            wrapped = next((key for key in _WRAPPED if value.get(key) not in (None, [], "")), None)
-            if wrapped is None:
-                break
-            value = value[wrapped]
-        else:
-            break
-    if value in (None, "", [], {}):
-        unread.add(place, "there is nothing")
-        return []
-    if _is_message(value):
-        value = [value]
-    if isinstance(value, list) and any(map(_is_message, value)):
-        return messages_in([_unwrapped(each) for each in value], place, unread, role)
-    return [{"role": role, "content": value if isinstance(value, str) else encode(value)}]
-
-
-def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and (
-        "role" in value or "kwargs" in value or value.get("type") in _ROLES
-    )
-
-
-def _unwrapped(told: Any) -> Any:
-    """A message of LangChain's without its wrapping; any other as it is."""
-    held = told.get("kwargs", told.get("data")) if isinstance(told, Mapping) and "role" not in told else None
-    if not isinstance(held, Mapping):
-        return told
-    names = told.get("id")
-    named = (
-        str(names[-1]).removesuffix("Chunk").removesuffix("Message").lower()
-        if isinstance(names, list) and names
-        else ""
-    )
-    role = held.get("type") or told.get("type") or named
-    return {**held, "role": named or role}
-
-
 def read_message(
     told: Mapping[str, Any], place: str, unread: Unread, otherwise: str = "user"
 ) -> list[Message]:
     """A message, and the results of tools in it, each as a message of its own."""
-    role = _role(told, place, unread, otherwise)
     said, given = _Said(), told.get("parts", told.get("content"))
+    if "role" not in told and told.get("type") in (*_CALLS, *_RESULTS, *_THOUGHTS):
+        _read_part(told, place, said, unread)
+        return _messages("assistant", told, said)
+    role = _role(told, place, unread, otherwise)
     for name in ("reasoning_content", "reasoning"):
         if isinstance(told.get(name), str):
             said.parts.append({"type": "reasoning", "text": told[name]})
@@ -151,7 +109,10 @@ def _messages(role: str, told: Mapping[str, Any], said: _Said) -> list[Message]:
         return [{"role": "tool", "tool_call_id": str(number), "content": said.content()}]
     plain: Message = {"role": role, "content": said.content()}
     own = [{**plain, "tool_calls": said.calls} if said.calls else plain]
-    return [*said.results, *(own if said.parts or said.calls or not said.results else [])]
+    made = {each["id"] for each in said.calls}
+    after = [each for each in said.results if each["tool_call_id"] in made]
+    before = [each for each in said.results if each["tool_call_id"] not in made]
+    return [*before, *(own if said.parts or said.calls or not said.results else []), *after]
 
 
 def _role(told: Mapping[str, Any], place: str, unread: Unread, otherwise: str) -> str:
@@ -175,24 +136,29 @@ def _read_part(part: Any, place: str, said: _Said, unread: Unread) -> None:
         said.parts.append({"type": "text", "text": text})
     elif kind in _THOUGHTS:
         thought = next(
-            (part[k] for k in ("reasoning", "thinking", "summary") if isinstance(part.get(k), str)), text
+            (text_of(part[k], place, unread) for k in ("reasoning", "thinking", "summary") if part.get(k)),
+            text,
         )
         said.parts.append({"type": "reasoning", "text": thought or ""})
         if not thought or part.get("redacted"):
             unread.add(place, f"the text of a {kind} is hidden")
     elif kind in _CALLS:
         _read_call(part, place, said, unread)
+        if part.get("result") is not None:  # of a tool that the model's server ran
+            _read_result(part, place, said, unread)
     elif kind in _RESULTS:
-        given = next(
-            (part[k] for k in ("response", "result", "content", "server_tool_call_response") if k in part),
-            None,
-        )
-        number = part.get("id", part.get("tool_use_id"))
-        said.results.append(
-            {"role": "tool", "tool_call_id": str(number), "content": text_of(given, place, unread)}
-        )
+        _read_result(part, place, said, unread)
     else:
         said.parts.append({"type": "text", "text": _named(part, kind, place, unread)})
+
+
+def _read_result(part: Mapping[str, Any], place: str, said: _Said, unread: Unread) -> None:
+    names = ("response", "result", "content", "server_tool_call_response", "output")
+    given = next((part[name] for name in names if name in part), None)
+    number = next((part[name] for name in _IDS if name in part), None)
+    said.results.append(
+        {"role": "tool", "tool_call_id": str(number), "content": text_of(given, place, unread)}
+    )
 
 
 def _named(part: Mapping[str, Any], kind: Any, place: str, unread: Unread) -> str:
@@ -217,7 +183,7 @@ def _read_call(told: Any, place: str, said: _Said, unread: Unread) -> None:
         return
     inner = told.get("function")
     function = inner if isinstance(inner, Mapping) else told
-    name = inner if isinstance(inner, str) else function.get("name")
+    name = inner if isinstance(inner, str) else function.get("name", told.get("toolName"))
     given = ("arguments", "args", "input", "server_tool_call")
     arguments = next((function[k] for k in given if k in function), None)
     if not isinstance(name, str):
@@ -226,7 +192,7 @@ def _read_call(told: Any, place: str, said: _Said, unread: Unread) -> None:
     if isinstance(failed, str):
         unread.add(f"{place}.arguments", f"they could not be parsed: {failed}")
         arguments = _written(failed) if arguments in (None, {}, "") else arguments
-    said.calls.append(call(told.get("id", told.get("tool_call_id")), name or "", arguments))
+    said.calls.append(call(next((told[k] for k in _IDS if told.get(k)), None), name or "", arguments))
 
 
 def _written(failed: str) -> str:

@@ -68,15 +68,17 @@ def _tell(done: Experiment) -> None:
 
 
 def _tell_broken(done: Experiment) -> bool:
-    """Say how many runs broke off, and why one of them did; whether there are any."""
+    """Say how many runs broke off, and why; whether one did for another reason than the model."""
     if not len(done):
         return False
     ends, models = done.summary["outcome"], done.summary["model"]
     # A model that never came to an end was not to be had: a wrong key, no such endpoint.
     broken = done.summary[ends.isin(_BROKEN) | ~models.isin(models[ends.isin(ENDS)])]
-    if len(broken):
-        first = broken.iloc[0]
+    missing = done.summary[~ends.isin(ENDS)]
+    if len(missing):
+        first = (broken if len(broken) else missing).iloc[0]
         where = f"the case {first['case_id']}, {first['variant']}, {first['model']}"
         why = f"{first['outcome']}: {first['error']}".splitlines()[0]
-        print(visible(f"{len(broken)} of {len(done)} runs broke off; {where}: {why}"), file=sys.stderr)
+        told = f"{len(missing)} of {len(done)} runs broke off; {where}: {why}; --resume asks them again"
+        print(visible(told), file=sys.stderr)
     return len(broken) > 0
