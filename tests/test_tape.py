@@ -80,14 +80,20 @@ ODD_RUNS = {
     "no retries left": ([[pay("x")]] * 5, {"limits": Limits(retries=3)}),
     "condensed": ([[LOOK], [LOOK], "Done."], {"condense": lambda messages: messages[:1] + messages[-2:]}),
     "denied": ([[LOOK, pay(5)], "Done."], {"deny": ["pay"]}),
+    "calls left out": ([[LOOK, LOOK], "Done."], {"limits": Limits(calls_per_turn=1)}),
+    "cut results": ([[pay(5)], "Done."], {"limits": Limits(result_bytes=3)}),
+    "an answer in the text": (['{"sum": "x"}', '{"sum": 1}'], {"answer_schema": ANSWER, "calls": "text"}),
 }
 
 
+@pytest.mark.parametrize("saved", [False, True])
 @pytest.mark.parametrize(("replies", "options"), ODD_RUNS.values(), ids=ODD_RUNS)
-def test_an_odd_run_replays_equal_at_any_step(replies, options):
+def test_an_odd_run_replays_equal_at_any_step(replies, options, saved, tmp_path):
     till = Till()
     trace = till.run(*replies, **options)
     looked = till.looked
+    if saved and "condense" not in options:  # a file does not contain functions
+        trace = Trace.load(trace.save(tmp_path / "t.jsonl"))
     for seq in range(len(trace)):
         try:
             again = trace.replay(seq)
@@ -104,6 +110,28 @@ def test_a_fork_that_took_more_turns_than_its_parent_might_is_replayed():
     child = trace.fork(len(trace) - 1, model=Scripted(["Done."]))
     assert (child.answer, len(child.turns)) == ("Done.", 3)
     assert untaped(child.replay()) == untaped(child)
+
+
+def test_a_file_says_the_options_of_its_run(tmp_path):
+    limits = Limits(turns=7, retries=0, result_bytes=99)
+    options = {"limits": limits, "parallel": False, "deny": ["pay"], "tool_choice": "look"}
+    trace = Till().run([LOOK], "Done.", **options, policy=Policy())
+    assert Trace.load(trace.save(tmp_path / "t.jsonl")).options == options
+    live = Trace(tmp_path / "live.jsonl")
+    run("Hi", [], Scripted(["Hello"]), trace=live, limits=limits)
+    assert Trace.load(tmp_path / "live.jsonl").options == {"limits": limits}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"limits": {"turns": 0}}, {"limits": {"x": 1}}, {"limits": 3}, {"deny": 3}, {"calls": "<b>"}, []],
+)
+def test_hostile_options_are_refused(tmp_path, options):
+    path = Till().run("Done.", limits=Limits(turns=7)).save(tmp_path / "t.jsonl")
+    *lines, end = path.read_text().splitlines()
+    path.write_text("\n".join([*lines, json.dumps({**json.loads(end), "options": options})]) + "\n")
+    with pytest.raises(InvalidTrace):
+        Trace.load(path)
 
 
 def test_a_conversation_that_says_no_tools_is_forked():

@@ -15,7 +15,6 @@ from pairs import Effort, Row, compare
 from zoolab import Limits, Reply, Request, Trace, tool, walk
 
 ROUNDS = (10, 100, 1000)
-PLAYED = (10, 100)
 BY_HAND = "a loop by hand: dicts, json.loads, compiled jsonschema, the call, append"
 Message = dict[str, Any]
 
@@ -97,7 +96,7 @@ def rows(effort: Effort) -> Iterator[Row]:
             effort,
             units=rounds,
         )
-    for rounds in effort.sizes(PLAYED):
+    for rounds in sizes:
         trace = recorded_walk(rounds)
         yield compare(
             "loop",

@@ -10,10 +10,12 @@ from typing import Any, TypeVar, cast
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
+from zoolab.loop.options import Options
 from zoolab.records import (
     Decision,
     Failure,
     Fault,
+    Limits,
     Messages,
     Outcome,
     Problem,
@@ -40,6 +42,13 @@ _PLAIN: dict[str, type] = {
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
 #: A longer value is not saved whole: its first part is kept, as text.
 MAX_VALUE_CHARS = 16 * 1024
+#: The options of a run that a file keeps, as they are.
+_OPTIONS: dict[str, type] = {
+    **dict.fromkeys(("tool_choice", "calls", "envelope"), str),
+    "parallel": bool,
+    "answer_schema": dict,
+    "deny": list,
+}
 _NESTED = (Failure, Fault, Problem, Repair, Withheld)
 _ATOMS = frozenset((str, int, float, bool, type(None)))
 
@@ -72,6 +81,24 @@ def encode_record(record: Record) -> dict[str, Any]:
 def encode_plain(record: Any, *without: str) -> dict[str, Any]:
     """Encode the fields of a call, a reply, a fault and the like, but for those named in `without`."""
     return {f.name: _nested(getattr(record, f.name)) for f in fields(record) if f.name not in without}
+
+
+def encode_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Encode the options of a run that are plain data: a file does not contain its functions."""
+    told = {name: options[name] for name, kind in _OPTIONS.items() if isinstance(options.get(name), kind)}
+    if isinstance(limits := options.get("limits"), Limits):
+        told["limits"] = encode_plain(limits, "prices", "cost")
+    return told | ({"deny": [*options["deny"]]} if options.get("deny") else {})
+
+
+def decode_options(data: object) -> dict[str, Any]:
+    """Return the options that `encode_options` encoded; raises `ZoolabError` or `TypeError` for others."""
+    given: dict[str, Any] = _of_type(data, dict)
+    made = {name: _of_type(given[name], kind) for name, kind in _OPTIONS.items() if name in given}
+    if "limits" in given:
+        made["limits"] = Limits(**given["limits"])
+    Options(**made)
+    return made
 
 
 def decode_record(data: object, messages: Messages) -> Record:

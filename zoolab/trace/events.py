@@ -4,7 +4,7 @@
     {"event": "message", "id": "9f..", "message": {...}}          each message once
     {"event": "step", "kind": ..., "keep": 2, "append": ["9f.."], "record": {...}, ...}
     {"event": "edit", "seq": 3, "keep": ..., "append": [...], "record": {...}}
-    {"event": "end", "outcome": "answer", "error": null}
+    {"event": "end", "outcome": "answer", "error": null, "options": {"limits": {...}}}
 
 `keep` and `append` say how `messages[]` changed: so many of the earlier ones stay, these follow.
 """
@@ -26,7 +26,14 @@ from zoolab.jsontext import decode_line, excerpt
 from zoolab.jsontext.values import any_json, as_text, encode_any
 from zoolab.records import KINDS, Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
 from zoolab.secrets import scrub_json
-from zoolab.trace.codec import decode_plain, decode_record, encode_plain, encode_record
+from zoolab.trace.codec import (
+    decode_options,
+    decode_plain,
+    decode_record,
+    encode_options,
+    encode_plain,
+    encode_record,
+)
 from zoolab.trace.log import TraceLog
 
 FORMAT = "zoolab-trace"
@@ -193,6 +200,8 @@ def _header(trace: TraceLog) -> Event:
 def _end(trace: TraceLog) -> Event:
     end: Event = {"event": "end", "t": trace.ended, "outcome": as_text(trace.outcome)}
     end["error"] = None if trace.error is None else as_text(trace.error)
+    if options := encode_options(trace.options):
+        end["options"] = options
     return end if trace.fault is None else {**end, "fault": encode_plain(trace.fault)}
 
 
@@ -295,6 +304,7 @@ class _Reader:
         trace.error = None if error is None else str(error)
         trace.fault = None if fault is None else decode_plain(Fault, fault)
         trace.ended = None if ended is None else _seconds(ended)
+        trace.options = decode_options(event.get("options", {}))
 
     def _original(self, seq: int, event: Event) -> None:
         if event.get("original") is not None:

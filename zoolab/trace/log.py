@@ -112,7 +112,7 @@ class TraceLog(Recording):
         self.error: str | None = None
         #: What was broken on purpose, if the error that ended the run came of that.
         self.fault: Fault | None = None
-        #: What a fork continues with; not saved.
+        #: What a fork continues with; of it a file keeps what is plain data, such as the limits.
         self.options: dict[str, Any] = {}
         #: When the trace began, seconds since 1970 (None: its file does not say), and when the run ended,
         #: seconds since then (None: it has not).
