@@ -113,9 +113,8 @@ class HalfDown(TestServer):
         reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
         choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
         polite = "polite" in str(asked.body)
-        return (
-            Answer({**reply, "choices": choices}) if offered else Answer({"error": {"message": "boom"}}, 400)
-        )
+        refused = Answer({"error": {"message": "boom"}}, 400)
+        return refused if polite else Answer({**reply, "choices": choices})
 
 
 def test_an_outage_of_a_part_is_said_beside_the_results(zoo, sums, monkeypatch):

@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import subprocess
+import sys
 import zipfile
 import zlib
 from pathlib import Path
@@ -330,3 +332,12 @@ def test_what_a_sample_was_scored_by_is_kept(tmp_path: Path):
     assert trace.meta["target"] == "Rain"
     assert trace.meta["answers"] == {"s": "Sun"}
     assert "reset" in trace.meta["not_read"][0]
+
+
+@pytest.mark.parametrize("wrap", [bytes, gzip.compress, b"\xef\xbb\xbf".__add__])
+def test_lines_that_are_no_objects_are_no_damaged_trace(tmp_path: Path, wrap: Any):
+    file = tmp_path / "talks.jsonl"
+    file.write_bytes(wrap(f"{json.dumps([ASK, SAID])}\n".encode()))
+    command = [sys.executable, "-m", "zoolab", "inspect", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{file.with_suffix('.html')}\n")

@@ -241,7 +241,8 @@ def _is_trace(file: Path) -> bool:
             begin = opened.read(400)
     except OSError:
         begin = b""
-    return FORMAT.encode() in begin or (file.suffix == ".jsonl" and not begin.lstrip().startswith(b"{"))
+    other = begin.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[", b"\x1f\x8b"))
+    return FORMAT.encode() in begin or (file.suffix == ".jsonl" and not other)
 
 
 def policy(options: argparse.Namespace) -> int:
