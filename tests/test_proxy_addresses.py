@@ -150,6 +150,40 @@ def test_other_clients_of_gemini_find_their_address_in_variables_of_their_own(va
     assert not seen.failures[0]
 
 
+def test_results_are_found_if_the_program_gives_the_calls_ids_of_its_own(monkeypatch):
+    """Gemini's calls need no ids; the AI SDK makes some up, and sends them back."""
+    calls = [{"name": "add", "args": {"a": 42, "b": b}} for b in (58, 59)]
+    ids = ["7mlZPcI0", "kQ02mmXz"]
+    told = [{"functionCall": {"id": id, **call}} for id, call in zip(ids, calls, strict=True)]
+    results = [
+        {"functionResponse": {"id": id, "name": "add", "response": {"name": "add", "content": said}}}
+        for id, said in zip(ids, (100, 101), strict=True)
+    ]
+    again = {
+        "contents": [
+            *GEMINI["contents"],
+            {"role": "model", "parts": told},
+            {"role": "user", "parts": results},
+        ]
+    }
+
+    def answered(*parts: dict[str, Any]) -> dict[str, Any]:
+        return {"candidates": [{"content": {"role": "model", "parts": [*parts]}, "finishReason": "STOP"}]}
+
+    first = answered(*({"functionCall": call} for call in calls))
+    with serving(first, answered({"text": "100 and 101."})) as gemini:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url.removesuffix("/v1"))
+        with watch() as seen:
+            models = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/v1beta/models/gemini-3"
+            post(f"{models}:generateContent", GEMINI)
+            post(f"{models}:generateContent", again)
+    [trace] = seen.traces
+    found = [(step.call.arguments, step.record.content) for step in trace.steps if step.kind == "result"]
+    assert [said for _, said in found] == ['{"name":"add","content":100}', '{"name":"add","content":101}']
+    assert [json.loads(arguments)["b"] for arguments, _ in found] == [58, 59]
+    assert (len(trace.turns), trace.answer) == (2, "100 and 101.")
+
+
 def test_a_model_answers_in_the_apis_of_gemini_and_ollama():
     with watch(to=Scripted(["Hello."] * 5)) as seen:
         models = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/v1beta/models/gemini-3"
