@@ -14,6 +14,7 @@ from provider_bodies import PROVIDERS
 from server import Answer, TestServer, completion, serving
 
 from zoolab import Scripted
+from zoolab.apis import APIS
 from zoolab_connect.proxy.addresses import endpoints_of, variables
 from zoolab_connect.proxy.recognising import api_asked
 from zoolab_connect.proxy.watch import watch
@@ -148,6 +149,73 @@ def test_other_clients_of_gemini_find_their_address_in_variables_of_their_own(va
     assert [asked.path for asked in endpoint.asked] == [true]
     assert [len(trace.turns) for trace in seen.traces] == [1]
     assert not seen.failures[0]
+
+
+def test_results_are_found_if_the_program_gives_the_calls_ids_of_its_own(monkeypatch):
+    """Gemini's calls need no ids; the AI SDK makes some up, and sends them back."""
+    calls = [{"name": "add", "args": {"a": 42, "b": b}} for b in (58, 59)]
+    ids = ["7mlZPcI0", "kQ02mmXz"]
+    told = [{"functionCall": {"id": id, **call}} for id, call in zip(ids, calls, strict=True)]
+    results = [
+        {"functionResponse": {"id": id, "name": "add", "response": {"name": "add", "content": said}}}
+        for id, said in zip(ids, (100, 101), strict=True)
+    ]
+    again = {
+        "contents": [
+            *GEMINI["contents"],
+            {"role": "model", "parts": told},
+            {"role": "user", "parts": results},
+        ]
+    }
+
+    def answered(*parts: dict[str, Any]) -> dict[str, Any]:
+        return {"candidates": [{"content": {"role": "model", "parts": [*parts]}, "finishReason": "STOP"}]}
+
+    first = answered(*({"functionCall": call} for call in calls))
+    with serving(first, answered({"text": "100 and 101."})) as gemini:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url.removesuffix("/v1"))
+        with watch() as seen:
+            models = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/v1beta/models/gemini-3"
+            post(f"{models}:generateContent", GEMINI)
+            post(f"{models}:generateContent", again)
+    [trace] = seen.traces
+    found = [(step.call.arguments, step.record.content) for step in trace.steps if step.kind == "result"]
+    assert [said for _, said in found] == ['{"name":"add","content":100}', '{"name":"add","content":101}']
+    assert [json.loads(arguments)["b"] for arguments, _ in found] == [58, 59]
+    assert (len(trace.turns), trace.answer) == (2, "100 and 101.")
+
+
+def test_fields_of_gemini_are_read_with_underscores_as_well():
+    """Google's JSON takes both; litellm writes underscores, and Google's own client in a few fields."""
+    schema = {"type": "object", "properties": {"first_one": {"type": "integer"}}}
+    args, response = {"first_one": 42}, {"the_sum": 100}
+
+    def body(declared, described, call, result, system, config, most):
+        turns = [
+            {"role": "user", "parts": [{"text": "What is it?"}]},
+            {"role": "model", "parts": [{call: {"name": "add_up", "args": args}}]},
+            {"role": "user", "parts": [{result: {"name": "add_up", "response": response}}]},
+        ]
+        tool = {"name": "add_up", "description": "Add.", described: schema}
+        asked = {"contents": turns, system: {"parts": [{"text": "Add."}]}, config: {most: 9}}
+        return {**asked, "tools": [{declared: [tool]}]}
+
+    usual = APIS["gemini"].from_body(
+        body(
+            *("functionDeclarations", "parametersJsonSchema", "functionCall", "functionResponse"),
+            *("systemInstruction", "generationConfig", "maxOutputTokens"),
+        )
+    )
+    other = APIS["gemini"].from_body(
+        body(
+            *("function_declarations", "parameters_json_schema", "function_call", "function_response"),
+            *("system_instruction", "generation_config", "max_output_tokens"),
+        )
+    )
+    assert other == usual
+    assert usual.tools[0]["function"]["parameters"] == schema
+    assert [json.loads(name["function"]["arguments"]) for name in usual.messages[2]["tool_calls"]] == [args]
+    assert json.loads(usual.messages[3]["content"]) == response
 
 
 def test_a_model_answers_in_the_apis_of_gemini_and_ollama():

@@ -49,7 +49,7 @@ from zoolab.apis.plain import Manner, Notes, Path, system_apart
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
-from zoolab.records.exchange import Reply, without
+from zoolab.records.exchange import Reply, Request, without
 from zoolab.records.messages import Message
 from zoolab.schema.parts import TYPES, subschemas
 from zoolab.tokens import Tokens
@@ -63,6 +63,13 @@ _MOST_SCHEMAS = 10_000
 _OF_TEXT = {"text", "thought", "thoughtSignature"}
 #: A step of a JSONPath: a key, a key in quotes, or an index.
 _STEP = re.compile(r"\.(\w+)|\[['\"]([^'\"]*)['\"]\]|\[(\d{1,6})\]")
+#: Fields whose content is the user's own, and keeps its names.
+_USERS_OWN = {
+    *("args", "response", "parameters", "parametersJsonSchema", "labels"),
+    *("responseSchema", "responseJsonSchema"),
+}
+#: So deep are fields of the API itself.
+_DEEPEST = 12
 
 
 class Gemini(Api):
@@ -159,6 +166,9 @@ class Gemini(Api):
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         return "contents" in body
+
+    def from_body(self, body: Any) -> Request:
+        return super().from_body(_in_camels(body))
 
     def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
         schema = function.get("parameters")
@@ -306,6 +316,21 @@ class Gemini(Api):
         if found:
             unpromised = f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}"
             notes.add("schema_subset", path, unpromised)
+
+
+def _in_camels(value: Any, level: int = 0) -> Any:
+    """A body with fields such as `functionCall`; clients may also write `function_call`, as litellm does."""
+    if level < _DEEPEST and isinstance(value, list):
+        return [_in_camels(each, level + 1) for each in value]
+    if level >= _DEEPEST or not isinstance(value, dict):
+        return value
+    made: dict[str, Any] = {}
+    for key, inner in value.items():
+        first, *more = str(key).split("_")
+        name = "".join([first, *(word.capitalize() for word in more)])
+        name = name if more and name not in {**value, **made} else key
+        made[name] = inner if name in _USERS_OWN else _in_camels(inner, level + 1)
+    return made
 
 
 def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

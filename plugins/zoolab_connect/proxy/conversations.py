@@ -20,7 +20,7 @@ from zoolab.apis.messages import arguments_object
 from zoolab.errors import Fault, ZoolabError
 from zoolab.jsontext import canonical, digest
 from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, ToolRegistry
-from zoolab.records.messages import calls_of
+from zoolab.records.messages import WrittenCall, calls_of
 from zoolab.runs import Trace
 from zoolab.show.wording import content_of
 from zoolab.text.wording import common_ends
@@ -70,6 +70,7 @@ class Conversation:
         view, new = view.first(kept), 0
         for message in messages[kept:]:
             view, new = view.with_next(message), new + 1
+            self._name_calls_as(message)
             if message.get("role") == "tool" and self.turn:
                 call = self.calls.pop(str(message.get("tool_call_id")), None)
                 if call is not None:
@@ -79,6 +80,18 @@ class Conversation:
         self.request, self.sent = replace(request, messages=view), body
         trace.outcome, trace.error, trace.fault = "open", None, None
         trace.add(Step("request", self.turn, None, self.request, view, new), came)
+
+    def _name_calls_as(self, message: Message) -> None:
+        """Know the calls of the last reply by the ids that the program gave them, if it sends them back so.
+
+        Gemini gives a call no id, and some clients then make one up.
+        """
+        told, known = calls_of(message), [*self.calls.values()]
+        ids = [str(each.id) for each in told]
+        if self.calls.keys().isdisjoint(ids) and _said(told) == [
+            (call.name, arguments_object(call.arguments)) for call in known
+        ]:
+            self.calls = dict(zip(ids, known, strict=True))
 
     def answer(self, reply: Reply, came: float) -> None:
         """The reply to the last request; after one that broke off, the program may ask the same again."""
@@ -191,6 +204,11 @@ def _most(
     counted = [(of(each), each) for each in found]
     best = max((count for count, _ in counted), default=-1)
     return next((each for count, each in counted if count == best), None) if best >= least else None
+
+
+def _said(calls: Iterable[WrittenCall]) -> list[tuple[str, object]]:
+    """What calls say, without their ids."""
+    return [(each.name, arguments_object(each.arguments)) for each in calls]
 
 
 def name_of(message: Message) -> str:
