@@ -112,6 +112,22 @@ class Group:
         entry = _own(self.name).get(name) or _all(self.name).get(name)
         return None if entry is None else self.load(entry)
 
+    def needed(self, name: str, does: str) -> Any:
+        """Return what is registered by this name, which does what the words say.
+
+        Raises:
+            InvalidInput: Nothing is registered by it.
+            BrokenPlugin: It cannot be imported, or lacks something.
+
+        >>> DISPLAYS.needed("to_film", "makes films")
+        Traceback (most recent call last):
+        zoolab.errors.InvalidInput: nothing here makes films; install zoolab again
+        """
+        found = self.find(name)
+        if found is None:
+            raise InvalidInput(f"nothing here {does}", advice="install zoolab again")
+        return found
+
     def entries(self) -> dict[str, EntryPoint]:
         """Return every entry point by its name, whether or not what it names can be used."""
         return dict(sorted(_all(self.name).items()))

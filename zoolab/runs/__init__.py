@@ -255,10 +255,10 @@ class Trace(TraceLog):
         return page
 
     def inspect(
-        self, other: Trace | None = None, *, model: Model | None = None, tools: Any = None
+        self, other: Trace | None = None, *, model: Model | None = None, tools: Any = None, models: Any = None
     ) -> Inspector:
         """Step through the run in a notebook; the arguments are those of `zoolab.inspect`."""
-        return inspect(self, other, model=model, tools=tools)
+        return inspect(self, other, model=model, tools=tools, models=models)
 
     def to_case(self, step: int | Step | None = None, *, expect: Any = "calls") -> Any:
         """The run as a case of an experiment, which expects what was done; see `zoolab_study.taped.case_of`.
@@ -273,10 +273,7 @@ class Trace(TraceLog):
         """
         from zoolab.plugins import DISPLAYS
 
-        found = DISPLAYS.find("to_case")
-        if found is None:
-            raise InvalidInput("nothing here makes cases", advice="install zoolab again")
-        return found(self, step, expect)
+        return DISPLAYS.needed("to_case", "makes cases")(self, step, expect)
 
     def to_otel(
         self, provider: TracerProvider | None = None, *, content: bool = False, secrets: bool = False
@@ -301,11 +298,9 @@ class Trace(TraceLog):
         from zoolab.plugins import DISPLAYS
         from zoolab.trace.events import without_secrets
 
-        found = DISPLAYS.find("to_otel")
-        if found is None:
-            raise InvalidInput("nothing here makes spans", advice="install zoolab again")
+        make = DISPLAYS.needed("to_otel", "makes spans")
         told = self if secrets else without_secrets(self)
-        spans: list[ReadableSpan] = found(told, provider, content=content)
+        spans: list[ReadableSpan] = make(told, provider, content=content)
         return spans
 
     def to_markdown(self, *, secrets: bool = False) -> str:
@@ -417,6 +412,7 @@ def inspect(
     *,
     model: Model | None = None,
     tools: Any = None,
+    models: Any = None,
 ) -> Inspector:
     """Step through a trace, or through a walk that you drive by hand.
 
@@ -426,6 +422,7 @@ def inspect(
         model: Answers when a fork asks a model, by default that of the run; a recording (`Replay`) also
             when a fork is replayed, beside the trace's own replies.
         tools: The tools with their functions, for forks of a trace that was loaded from a file.
+        models: Other models by name, as `zoolab.ask_again` takes them: *Ask others* sends them a request.
 
     Raises `InvalidInput` for what is neither a trace nor a walk.
 
@@ -435,6 +432,7 @@ def inspect(
     ('d', 'request')
     """
     needs("anywidget")
+    from zoolab.plugins import DISPLAYS
     from zoolab.show.inspector.driver import Driver
     from zoolab.show.inspector.inspector import Inspector, View
 
@@ -446,7 +444,8 @@ def inspect(
     else:
         raise InvalidInput(f"cannot inspect {excerpt(trace_or_walk)}", expected="a trace or a walk")
     view.beside, view.comparing = other, other is not None
-    return Inspector(view, model, tools)
+    others = None if models is None else DISPLAYS.needed("ask_others", "asks other models")(models)
+    return Inspector(view, model, tools, others)
 
 
 def read_conversation(
