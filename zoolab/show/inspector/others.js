@@ -29,7 +29,7 @@ export class Others {
     this.press = button("Ask others", "others", () => this.toggle(), { "aria-expanded": "false", class: "zl-button zl-edit", "data-do": "others" });
     this.choice = h("div", { class: "zl-ways" });
     this.repeats = h("input", { type: "number", class: "zl-text zl-number-of", min: 1, max: MOST_REQUESTS, value: 5, input: () => this.count() });
-    this.send = button("", "live", () => this.ask(), { class: "zl-button zl-primary", "data-do": "ask" });
+    this.send = button("Send", "live", () => this.ask(), { class: "zl-button zl-primary", "data-do": "ask" });
     this.el = h("section", { class: "zl-others", role: "group", "aria-label": "Ask other models", "data-own-keys": true, tabindex: "-1", hidden: true }, this.choice);
   }
 
