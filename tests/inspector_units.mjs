@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { bytes, clamp, memory, plural } from "./elements.js";
+import { orderOf } from "./others.js";
 import { Panels, kindOf, marksOf, nameOf, nextMarked, placeOf, run, toolOf, turnFrom, turnName, unpacked } from "./overview.js";
 
 const { sent, plain } = JSON.parse(readFileSync(new URL("overviews.json", import.meta.url), "utf8"));
@@ -108,4 +109,15 @@ test("numbers and sizes are read as a person says them", () => {
 test("a memory says whether anything is another", () => {
   const changed = memory();
   assert.deepEqual([changed(1, "a"), changed(1, "a"), changed(1, "b"), changed(1, "b")], [true, false, true, false]);
+});
+
+test("others are asked only so many requests as the button says", () => {
+  assert.deepEqual(orderOf([0, 2], "5"), { words: "Send 10 requests", message: { type: "ask", models: [0, 2], repeats: 5 } });
+  assert.deepEqual(orderOf([1], 1), { words: "Send 1 request", message: { type: "ask", models: [1], repeats: 1 } });
+  assert.equal(orderOf([0, 1], "100").words, "Send 200 requests");
+  for (const [chosen, times] of [[[], 5], [[0], ""], [[0], "0"], [[0], "-2"], [[0], "1.5"], [[0], "x"], [[0, 1], "101"]]) {
+    const { words, message } = orderOf(chosen, times);
+    assert.ok(words.length > 0 && !words.startsWith("Send"));
+    assert.equal(message, undefined);
+  }
 });

@@ -116,6 +116,7 @@ def test_a_difference_at_the_end_costs_less_than_reading_both(tmp_path):
 def test_chance_is_another_reply_to_an_equal_request():
     till = Till()
     found = bisect(till.run([pay(5)], "Done."), till.run([pay(50)], "Done."))
+    assert (len(found._repr_html_()) > 0, till.paid) == (True, [5, 50])  # bisect pays nothing
     step = (found.cause, found.a, found.kind, found.tool, found.edited)
     assert step == ("reply", 2, "tool_call", "pay", (False, False))
     (change,) = found.changes

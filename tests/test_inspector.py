@@ -6,6 +6,7 @@ import gc
 import hashlib
 import json
 import re
+import signal
 import weakref
 from base64 import b64encode
 from html.parser import HTMLParser
@@ -21,11 +22,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inspected import TRACES, gone, hostile, long_trace
 from shell import Shell
+from tills import Till, pay
 from walks import CALL, TOOLS
 
 import zoolab
 from zoolab import Decision, Outcome, Replay, Scripted, Tool, Trace, inspect, run, tool, walk
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ModelError
 from zoolab.show.inspector.inspector import Inspector
 from zoolab.show.inspector.static_page import in_script, render_interactive_page
 
@@ -113,8 +115,9 @@ JUNK = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-TYPES = ["get", "step", "run", "until", "answer", "decide", "fork", "open", "back", "note", "compare"]
+TYPES = ["get", "step", "run", "until", "answer", "decide", "fork", "ask", "open", "back", "note", "compare"]
 FIELDS = ["which", "steps", "kind", "tool", "error", "seq", "edits", "then", "choice", "verb", "text", "with"]
+FIELDS += ["models", "repeats"]
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -158,6 +161,8 @@ def test_junk_never_reaches_the_kernel(messages: list[Any]) -> None:
         {"type": "answer", "seq": 0, "then": "jump"},
         {"type": "fork", "seq": 0},
         {"type": "fork", "verb": "live", "seq": 99},
+        {"type": "ask"},
+        {"type": "ask", "seq": 0, "models": [0], "repeats": 1},
         {"type": "open", "seq": 0},
         {"type": "back"},
         {"type": "note", "seq": 0, "text": 5},
@@ -263,6 +268,108 @@ def test_the_three_verbs_fork_and_the_parent_stays() -> None:
     assert browser.inspector.other["diverges"] == [4, 4]
     assert browser.inspector.pairs == [[i, i] for i in range(8)]
     assert trace.to_markdown() == before
+
+
+def asking(models: Any) -> tuple[Till, Browser]:
+    """A run that paid 5, in an inspector that may ask these models."""
+    till = Till()
+    return till, Browser(inspect(till.run([pay(5)], "Paid."), models=models))
+
+
+def rows_of(browser: Browser, seq: int) -> list[list[str]]:
+    (table,) = [each for each in browser.panel(seq)["blocks"] if each["b"] == "table"]
+    assert all(len(row) == len(table["heads"]) for row in table["rows"])
+    rows: list[list[str]] = table["rows"]
+    return rows
+
+
+def test_others_are_asked_at_a_request_so_often_as_the_message_says() -> None:
+    seen: list[Any] = []
+
+    def careful(request: Any) -> Any:
+        seen.append(request)
+        return [pay(6)] if len(seen) % 2 else "No."
+
+    def failing(_request: Any) -> Any:
+        raise ModelError("the endpoint is down")
+
+    models = {"careful": Scripted(careful), BOOM: Scripted(failing), "left out": Scripted([])}
+    till, browser = asking(models)
+    before = browser.inspector.trace.to_markdown()
+    assert browser.inspector.live["verbs"]["others"] == [*models]
+    assert "ask" in browser.inspector.live["can"]
+    assert browser.panel(1)["blocks"][0]["b"] != "table"
+    answers = browser.say({"type": "ask", "seq": 1, "models": [0, 1], "repeats": 3})
+    assert [answer["type"] for answer in answers] == ["forget"]
+    assert [row[:4] for row in rows_of(browser, 1)] == [
+        ["careful", "pay, other arguments", "may run", "2 of 3, 67 % (21 to 94)"],
+        ["careful", "answer", "", "1 of 3, 33 % (6 to 79)"],
+        [BOOM, "error", "model_error", "3 of 3, 100 % (44 to 100)"],
+    ]
+    assert {request.body() == browser.inspector.trace.turns[0].request.body() for request in seen} == {True}
+    assert (len(seen), till.paid, browser.inspector.trace.to_markdown()) == (3, [5], before)
+    browser.say({"type": "ask", "seq": 1, "models": [0], "repeats": 1})
+    assert len(rows_of(browser, 1)) == 1
+    assert all(each["b"] != "table" for each in browser.panel(2)["blocks"])
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"models": []}, "no model is chosen"),
+        ({"models": [2]}, "the models are"),
+        ({"models": [0, 0]}, "the models are"),
+        ({"models": [True]}, "the models are"),
+        ({"models": ["a"]}, "the models are"),
+        ({"repeats": 0}, "expected from 1 to 200 requests"),
+        ({"repeats": 101}, "expected from 1 to 200 requests"),
+        ({"repeats": "5"}, "expected from 1 to 200 requests"),
+        ({"repeats": True}, "expected from 1 to 200 requests"),
+        ({"seq": 0}, "comes before the first request"),
+        ({"seq": 99}, "there is no step"),
+    ],
+)
+def test_nobody_is_asked_what_cannot_be_asked(more: dict[str, Any], said: str) -> None:
+    seen: list[Any] = []
+    counting = Scripted(lambda request: seen.append(request) or "No.")
+    _, browser = asking({"a": counting, "b": counting})
+    assert said in browser.fails({"type": "ask", "seq": 1, "models": [0, 1], "repeats": 5, **more})
+    assert seen == []
+
+
+def test_without_models_it_says_how_to_give_them() -> None:
+    _, browser = asking(None)
+    assert browser.inspector.live["verbs"]["others"] == []
+    message = {"type": "ask", "seq": 1, "models": [0], "repeats": 1}
+    assert "use inspect(trace, models=...)" in browser.fails(message)
+    with pytest.raises(InvalidInput, match="there are no models"):
+        asking({})
+
+
+def test_asking_that_is_interrupted_keeps_what_came_before() -> None:
+    def stuck(_request: Any) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return "No."
+
+    _, browser = asking({"quick": Scripted(["No."]), "stuck": Scripted(stuck)})
+    said = browser.fails({"type": "ask", "seq": 1, "models": [0, 1], "repeats": 2})
+    assert "asking was interrupted" in said
+    assert [row[0] for row in rows_of(browser, 1)] == ["quick"]
+
+
+def test_no_verb_of_the_inspector_pays_again() -> None:
+    till, browser = asking({"other": Scripted([[pay(5)]]), "odd": Scripted([[pay(7)]])})
+    trace = browser.inspector.trace
+    for seq in range(len(trace)):
+        for verb in ("look", "replay", "live"):
+            browser.say({"type": "fork", "verb": verb, "seq": seq, "edits": []})
+            browser.say({"type": "compare", "with": "parent"})
+            browser.panel(seq, "other")
+            while browser.inspector.trace is not trace:
+                browser.say({"type": "back"})
+        browser.say({"type": "ask", "seq": seq, "models": [0, 1], "repeats": 2})
+        browser.panel(seq)
+    assert till.paid == [5]
 
 
 def test_a_live_fork_stops_before_a_call_that_is_not_on_the_tape_and_goes_on_when_it_is_allowed() -> None:

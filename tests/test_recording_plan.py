@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import pairwise
 
@@ -9,8 +10,8 @@ import pytest
 from server import capable, playing
 
 from tools.recordings.__main__ import run as main
-from tools.recordings.holding import hold_all, left_of, prune
-from tools.recordings.planning import Conversation, RecordingPlan, plan
+from tools.recordings.holding import begin, hold_all, left_of, prune
+from tools.recordings.planning import DENIALS, Conversation, RecordingPlan, plan
 from tools.repair.asking import ANSWERS, answers, asked
 from zoolab import Scripted
 from zoolab.errors import InvalidInput, ReplayMiss
@@ -22,6 +23,11 @@ PLAN_OF_SUMS = """
 systems = {}
 sets = [{ name = "sums", tasks = ["sums"], settings = { temperature = 0.8, seed = 1 } }]
 tasks.sums = { tools = ["add"], prompts = ["What is 1 + 2?", "What is 30 + 40?"] }
+"""
+PLAN_OF_DENIALS = """
+systems = {}
+sets = [{ name = "risky", tasks = ["risky"], denied = ["nobody", "person"] }]
+tasks.risky = { tools = ["devops"], prompts = ["Restart redis."] }
 """
 QWEN = [name for name in shipped() if name.startswith("qwen-")]
 
@@ -91,6 +97,38 @@ def test_the_command_records_a_plan_says_what_is_left_and_goes_on(tmp_path, monk
     )
     assert main(["cats", "--left", "--into", str(tmp_path)]) == 2
     assert "no set is named 'cats'" in capsys.readouterr().err
+
+
+def test_a_set_that_is_denied_holds_what_nobody_and_a_person_deny_and_runs_no_such_call(tmp_path):
+    plan_file = tmp_path / "plan.toml"
+    plan_file.write_text(PLAN_OF_DENIALS, encoding="utf-8")
+    [risky] = plan(path=plan_file)
+    assert [asked.denied for asked in risky.conversations] == [None, *DENIALS.values()]
+    told: list[str] = []
+
+    def says(request):
+        last = request.messages[-1]
+        if last["role"] == "user":
+            return [("restart_service", {"service": "redis"})]
+        told.append(json.loads(last["content"])["error_message"])
+        return "So be it."
+
+    path = tmp_path / "r.jsonl"
+    hold_all(risky, Scripted(says), path, lambda _: None)
+    assert told == [None, *(f"restart_service did not run: {each.reason}" for each in DENIALS.values())]
+    assert (left_of(risky, path), len(Recording(path))) == (0, 4)
+
+
+def test_a_recording_goes_on_from_what_is_shipped(tmp_path):
+    path = tmp_path / "qwen-walk.jsonl"
+    begin(path)
+    held = len(Recording("qwen-walk"))
+    assert len(Recording(path)) == held
+    path.write_text("own\n", encoding="utf-8")
+    begin(path)
+    assert path.read_text(encoding="utf-8") == "own\n"
+    begin(tmp_path / "mine-walk.jsonl")
+    assert not (tmp_path / "mine-walk.jsonl").exists()
 
 
 def test_pairs_that_the_plan_does_not_ask_for_are_left_out(tmp_path):

@@ -10,6 +10,7 @@ results.py        Experiment: tables, traces, comparisons, a plot; report.py: a 
 scorers.py        what can be said of a run, and whether its calls are the expected ones
 statistics.py     intervals and tests; comparison.py: what they say of two variants
 asking.py         ask_again(): what other models would do at one step
+others.py         the same from the inspector: Ask others
 bisecting.py      bisect(): the first step in which two traces differ, and why; bisection.py: how it is shown
 taped.py          a trace as a case, or as a test that fails when the walk takes another way
 testing.py        a plugin for pytest: the stories of tests that fail

@@ -87,6 +87,9 @@ class Counted:
 class AskedAgain:
     """What models did with the frozen request of a step. Made by `zoolab.ask_again`."""
 
+    #: What the columns of `table` are called.
+    HEADS = ("model", "what it would do", "verdict", "how often (95 % interval)", "for instance")
+
     def __init__(self, recorded: Again, answers: Sequence[Again]) -> None:
         #: What the trace has at that step.
         self.recorded = recorded
@@ -104,6 +107,11 @@ class AskedAgain:
             Counted(*key, len(alike), asked[key[0]], wilson(len(alike), asked[key[0]]), alike[0].told)
             for key, alike in sorted(groups.items(), key=lambda item: (order[item[0][0]], -len(item[1])))
         ]
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """The rows as texts, a column for each of `HEADS`."""
+        return [(row.model, _did(row), row.verdict, _often(row), row.example) for row in self.rows]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -127,18 +135,11 @@ class AskedAgain:
         return "\n".join(one_line(visible(line), 400) for line in lines)
 
     def _repr_html_(self) -> str:
-        rows = [
-            [
-                clipped(cell, _LONGEST + 10)
-                for cell in (row.model, _did(row), row.verdict, _often(row), row.example)
-            ]
-            for row in self.rows
-        ]
-        heads = ["model", "what it would do", "verdict", "how often (95 % interval)", "for instance"]
+        rows = [[clipped(cell, _LONGEST + 10) for cell in row] for row in self.table]
         caption = "What each would do: nothing was run"
         left = note(f"and {count(len(rows) - _MAX_ROWS, 'more row')}") if len(rows) > _MAX_ROWS else None
         recorded = tag("p", "The trace: ", code(self.recorded.told or "no reply", _LONGEST + 10))
-        return str(tag("div", recorded, table(caption, heads, rows[:_MAX_ROWS]), left))
+        return str(tag("div", recorded, table(caption, self.HEADS, rows[:_MAX_ROWS]), left))
 
 
 def _cells(row: Counted) -> dict[str, Any]:

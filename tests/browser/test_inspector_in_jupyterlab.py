@@ -68,6 +68,14 @@ inspect(walk("What is 42 + 58?", [add], slowly))
 short = run("What is 1 + 2?", [add], Scripted(["3"]))
 run("What is 1 + 2?", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"])).inspect(short)
 """,
+    "others": f"""
+models = {{
+    "careful": Scripted([[("add", {{"a": 1, "b": 2}})]]),
+    {HOSTILE!r}: Scripted([{HOSTILE!r}]),
+    "down": lambda request: 1 / 0,
+}}
+run("What is 1 + 2?", [add], Scripted([[("add", {{"a": 1, "b": 2}})], "3"])).inspect(models=models)
+""",
     "agent": """
 helper = as_tool("helper", "Helps with sums.", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"]))
 run("Ask the team.", [helper], Scripted([[("helper", {"task": "What is 1 + 2?"})], "It is 3."])).inspect()
@@ -346,6 +354,37 @@ def edit_the_value(shown, text):
     shown.says("returned 100")
     shown.press("f")
     shown.find("textarea[data-field=value]").fill(text)
+
+
+def test_others_are_asked_once_the_button_says_how_many_requests_that_is(notebook, look):
+    shown = look("others")
+    shown.press("Home")
+    shown.at("step 1 of 8, set-up")
+    expect(shown.button("Ask others")).to_be_hidden()
+    shown.press("ArrowRight")
+    shown.at("step 2 of 8, turn 1")
+    shown.click("Ask others")
+    form = shown.find(".zl-others")
+    expect(form).to_contain_text("nothing is run")
+    expect(shown.button("Send 15 requests")).to_be_visible()
+    for box in form.get_by_role("checkbox").all():
+        box.uncheck()
+    expect(shown.button("Choose a model")).to_have_attribute("aria-disabled", "true")
+    for box in form.get_by_role("checkbox").all():
+        box.check()
+    form.get_by_role("spinbutton").fill("2")
+    shown.click("Send 6 requests")
+    shown.says("Others asked: nothing was run. The trace: add")
+    shown.says("add, equal arguments")
+    shown.says("ZeroDivisionError")
+    expect(shown.inside(".zl-step table tbody tr")).to_have_count(3)
+    expect(form).to_be_hidden()
+    assert shown.page.evaluate("() => window.caught") is None
+    assert notebook.strangers() == []
+    shown.click("Ask others")
+    shown.page.keyboard.press("Escape")
+    expect(form).to_be_hidden()
+    expect(shown.button("Ask others")).to_be_focused()
 
 
 def test_two_traces_side_by_side_move_together(look):

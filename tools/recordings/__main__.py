@@ -8,7 +8,7 @@ python -m tools.recordings --model endpoint             # by OPENAI_BASE_URL, OP
 
 Each set becomes <into>/<model>-<set>.jsonl. Its first line says who answered: the file of the weights, its
 checksum, what ran it, the settings, and the day. What is recorded already is not asked again, so the command
-goes on where it was stopped.
+goes on where it was stopped, and begins with what comes with zoolab: `gzip -n9` packs the longer file again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.recordings.holding import hold_all, left_of, prune
+from tools.recordings.holding import begin, hold_all, left_of, prune
 from tools.recordings.planning import PLAN, RecordingPlan, plan
 from zoolab.errors import ZoolabError
 from zoolab.models.openai import OpenAIModel
@@ -41,6 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         for each in () if options.left else plan(options.sets, options.plan):
             path = _path_of(each, options)
+            begin(path)
             if options.prune:
                 _say(f"{each.name}: {prune(each, path)} pairs are left out")
             else:

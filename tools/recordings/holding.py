@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,16 +11,25 @@ from tools.recordings.planning import Conversation, FirstByHand, RecordingPlan
 from zoolab import Policy, Replay, Trace
 from zoolab.errors import ReplayMiss
 from zoolab.files import write_whole
-from zoolab.models.recording import RequestKeys
+from zoolab.models.recording import RequestKeys, shipped
 from zoolab.records import Limits, Model
 from zoolab_course.commands.record import came_of, hold
 
 
 def hold_all(plan: RecordingPlan, model: Model, path: Path, say: Callable[[str], None]) -> None:
-    """Hold each conversation of a plan, with every tool allowed, and say in a line what came of it."""
+    """Hold each conversation of a plan, and say in a line what came of it."""
     replay = Replay(path, live=model)
     for number, asked in enumerate(plan.conversations, 1):
         say(f"{plan.name} {came_of(number, asked.prompt, hold_one(asked, replay))}")
+
+
+def begin(path: Path) -> None:
+    """Begin a recording with what comes with zoolab by its name, unpacked, if there is none yet."""
+    known = shipped().get(path.stem)
+    if known is None or path.exists():
+        return
+    data = known.read_bytes()
+    path.write_bytes(gzip.decompress(data) if known.suffix == ".gz" else data)
 
 
 def left_of(plan: RecordingPlan, path: Path) -> int:
@@ -59,12 +69,14 @@ def prune(plan: RecordingPlan, path: Path) -> int:
 
 def hold_one(asked: Conversation, model: Model) -> Trace:
     """One conversation of a plan, as far as its limits let it go."""
+    denied = asked.denied
     return hold(
         asked.prompt,
         asked.tools,
         model if asked.first is None else FirstByHand(asked.first, model),
         system=asked.system,
-        policy=Policy(ask=()),
+        policy=Policy(ask=()) if denied is None else Policy(),
+        ask=None if denied is None else lambda _: denied,
         limits=Limits(turns=asked.turns),
         calls="auto",
         envelope=asked.envelope,

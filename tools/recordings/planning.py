@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,23 @@ from tools.repair.damage import Damaged
 from zoolab.errors import ERROR_CODES, ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.models.recording import shipped
 from zoolab.models.scripted import Scripted
-from zoolab.records import Model, Reply, Request
+from zoolab.policy import Policy
+from zoolab.records import Decision, Limits, Model, Reply, Request
 from zoolab.repair import LLMRepair
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool, ToolRegistry
 from zoolab_study.datasets.loading import read_rows, rows_of, selection_tools
 
-__all__ = ["Conversation", "FirstByHand", "RecordingPlan", "plan"]
+__all__ = ["DENIALS", "Conversation", "FirstByHand", "RecordingPlan", "plan"]
 
 PLAN = Path(__file__).with_name("plan.toml")
 #: A model that goes on calling is stopped.
 TURNS = 6
+#: How `zoolab walk` denies, if nobody is at the terminal, and if a person there says so.
+DENIALS = {
+    "nobody": Decision("deny", "nobody was there to allow it", by="nobody"),
+    "person": Decision("deny", "answered when asked"),
+}
 _FAILURES = {error.code: error for error in (ToolIOError, ExecutionFailed, ToolTimeout)}
 
 
@@ -39,6 +45,8 @@ class Conversation:
     envelope: Any = "json"
     turns: int = TURNS
     first: dict[str, Any] | None = None
+    #: Why whatever is asked about is denied; None if every tool is allowed.
+    denied: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,8 @@ def plan(only: Sequence[str] = (), path: Path = PLAN) -> Iterator[RecordingPlan]
         settings = each.get("settings", {})
         for seed in each.get("seeds", (None,)):
             held = tuple(_conversations(each, content, system))
+            for by in each.get("denied", ()):
+                held += tuple(_denied(_conversations(each, content, system), DENIALS[by]))
             if seed is None:
                 yield RecordingPlan(each["name"], settings, held)
             else:
@@ -111,6 +121,14 @@ def _conversations(
         yield from (_correction(each, system) for each in content["corrections"])
     if "injections" in chosen:
         yield from (_injection(each, system) for each in content["injections"])
+
+
+def _denied(conversations: Iterable[Conversation], denial: Decision) -> Iterator[Conversation]:
+    """The conversations in which something can be asked about, as `zoolab walk` goes on if it is denied."""
+    risks = Policy().ask
+    for asked in conversations:
+        if any(tool.risk in risks for tool in asked.tools):
+            yield replace(asked, denied=denial, turns=min(asked.turns, Limits().turns))
 
 
 def _of_prompts(name: str, system: str | None) -> Iterator[Conversation]:

@@ -160,7 +160,5 @@ def local_model() -> Callable[..., Model]:
     Raises:
         InvalidInput: Nothing is installed that runs such models.
     """
-    make: Callable[..., Model] | None = MODELS.find("local")
-    if make is None:
-        raise InvalidInput("nothing here runs models on this machine", advice="install zoolab again")
+    make: Callable[..., Model] = MODELS.needed("local", "runs models on this machine")
     return make

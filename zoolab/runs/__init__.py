@@ -254,10 +254,10 @@ class Trace(TraceLog):
         return page
 
     def inspect(
-        self, other: Trace | None = None, *, model: Model | None = None, tools: Any = None
+        self, other: Trace | None = None, *, model: Model | None = None, tools: Any = None, models: Any = None
     ) -> Inspector:
         """Step through the run in a notebook; the arguments are those of `zoolab.inspect`."""
-        return inspect(self, other, model=model, tools=tools)
+        return inspect(self, other, model=model, tools=tools, models=models)
 
     def to_case(self, step: int | Step | None = None, *, expect: Any = "calls") -> Any:
         """The run as a case of an experiment, which expects what was done; see `zoolab_study.taped.case_of`.
@@ -406,6 +406,7 @@ def inspect(
     *,
     model: Model | None = None,
     tools: Any = None,
+    models: Any = None,
 ) -> Inspector:
     """Step through a trace, or through a walk that you drive by hand.
 
@@ -415,6 +416,7 @@ def inspect(
         model: Answers when a fork asks a model, by default that of the run; a recording (`Replay`) also
             when a fork is replayed, beside the trace's own replies.
         tools: The tools with their functions, for forks of a trace that was loaded from a file.
+        models: Other models by name, as `zoolab.ask_again` takes them: *Ask others* sends them a request.
 
     Raises `InvalidInput` for what is neither a trace nor a walk.
 
@@ -424,6 +426,7 @@ def inspect(
     ('d', 'request')
     """
     needs("anywidget")
+    from zoolab.plugins import DISPLAYS
     from zoolab.show.inspector.driver import Driver
     from zoolab.show.inspector.inspector import Inspector, View
 
@@ -435,7 +438,8 @@ def inspect(
     else:
         raise InvalidInput(f"cannot inspect {excerpt(trace_or_walk)}", expected="a trace or a walk")
     view.beside, view.comparing = other, other is not None
-    return Inspector(view, model, tools)
+    others = None if models is None else DISPLAYS.needed("ask_others", "asks other models")(models)
+    return Inspector(view, model, tools, others)
 
 
 def read_conversation(

@@ -6,8 +6,8 @@ edits.py        a record, edited in place
 driver.py       a walk, driven by hand
 forks.py        look, replay, live: three ways to go on from an edited step
 compare.py      two traces side by side
-inspector.py    the widget, and the views that it shows; inspector.css and five modules draw it
-modules.py      the modules as one script: elements, blocks, overview, column, inspector
+inspector.py    the widget, and the views that it shows; inspector.css and six modules draw it
+modules.py      the modules as one script: elements, blocks, overview, others, column, inspector
 static_page.py  the same as one file, without a kernel, and what a saved notebook keeps
 
 Python computes plain JSON data, and the browser only draws it.

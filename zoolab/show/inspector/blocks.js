@@ -40,6 +40,12 @@ export const BLOCKS = {
     return h("section", null, h("h4", { class: "zl-caption zl-code" }, label), rows.length ? h("div", { class: "zl-wide" }, table) : "no parameters");
   },
 
+  table: ({ label, heads, rows }) => {
+    const head = h("thead", null, h("tr", null, heads.map((name) => h("th", { scope: "col" }, name))));
+    const body = rows.map(([first, ...others]) => h("tr", null, h("th", { scope: "row" }, first), others.map((text) => h("td", null, text))));
+    return h("section", null, caption(label), h("div", { class: "zl-wide" }, h("table", null, head, h("tbody", null, body))));
+  },
+
   tools: ({ rows }) => h("section", null, caption("tools"), h("ul", { class: "zl-tools" }, rows.map(offeredTool))),
 
   flow: ({ label, rows }) => h("section", null, caption(label), h("ol", { class: "zl-flow" }, rows.map(flowEnd))),

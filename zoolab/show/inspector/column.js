@@ -5,6 +5,7 @@ import {
   memory, plural, pointTo, pre,
 } from "./elements.js";
 import { BLOCKS, block } from "./blocks.js";
+import { Others } from "./others.js";
 import {
   NO_NOTES, NO_PANEL, kindOf, marksOf, nameOf, nextMarked, placeOf, turnName, unpacked,
 } from "./overview.js";
@@ -451,7 +452,7 @@ class StepPanel {
     this.fork = button("Edit or fork", "fork", () => column.bench.toggle(), { "aria-expanded": "false", class: "zl-button zl-edit" });
     this.next = h("p", { class: "zl-next" });
     this.blocks = h("div", { class: "zl-blocks" });
-    this.el = h("section", { class: "zl-step", tabindex: "0", role: "group", "aria-label": `Step of ${column.label}` }, h("div", { class: "zl-top" }, this.head, this.fork), this.next, this.blocks);
+    this.el = h("section", { class: "zl-step", tabindex: "0", role: "group", "aria-label": `Step of ${column.label}` }, h("div", { class: "zl-top" }, this.head, column.others?.press, this.fork), this.next, this.blocks);
     this.sight = new Sight(this.el);
   }
 
@@ -500,6 +501,7 @@ export class Column {
   constructor(app, side) {
     Object.assign(this, { app, side, gap: false });
     this.bench = side === "main" ? new Workbench(this) : null;
+    this.others = side === "main" ? new Others(this) : null;
     this.rail = new Rail(this);
     this.ledger = side === "main" ? new Ledger(this) : null;
     this.step = new StepPanel(this);
@@ -520,7 +522,7 @@ export class Column {
 
   body() {
     const parts = [this.ledger?.el, this.step.el].filter(Boolean);
-    return [h("div", { class: "zl-stage" }, h("div", { class: "zl-body" }, parts), this.tabs.el), this.bench?.el].filter(Boolean);
+    return [h("div", { class: "zl-stage" }, h("div", { class: "zl-body" }, parts), this.tabs.el), this.others?.el, this.bench?.el].filter(Boolean);
   }
 
   get label() {
@@ -554,6 +556,7 @@ export class Column {
     this.rail.draw(overview, seq);
     this.ledger?.draw(overview, seq);
     this.step.draw(overview, seq, panel);
+    this.others?.draw(overview, seq);
     this.bench?.draw(panel);
     this.tabs.draw(panel);
     this.app.panels.want(this.side, seq, overview.n);

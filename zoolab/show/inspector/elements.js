@@ -83,6 +83,7 @@ const ICONS = {
   last: "M12.5 3v10M3 3l6.5 5L3 13z",
   back: "M13 8H3.5M7.5 4l-4 4 4 4",
   fork: "M4 2.5v11M4 9c5 0 8-1 8-5M9.5 6 12 3.5 14.5 6",
+  others: "M2.5 3h8v5.5h-4L4 11V8.5H2.5zM12.5 6h1v5.5H12V14l-2.5-2.5H7",
   compare: "M2.5 3h4.5v10H2.5zM9 3h4.5v10H9z",
 };
 

@@ -438,7 +438,9 @@ class App {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     event.stopPropagation();
-    if (event.key === "Escape" && this.columns.main.bench.el.contains(event.target)) return this.columns.main.bench.leave();
+    const { bench, others } = this.columns.main;
+    const opened = [bench, others].find((part) => part.el.contains(event.target));
+    if (event.key === "Escape" && opened) return opened.leave();
     if (event.defaultPrevented || this.help.el.open || event.target.closest("textarea, select, [data-own-keys]")) return;
     const column = this.comparing && this.columns.other.el.contains(event.target) ? this.columns.other : this.columns.main;
     const act = column.overview.n && KEYS[event.key];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anywidget
@@ -16,7 +16,7 @@ from zoolab.jsontext import excerpt
 from zoolab.loop.about import listening
 from zoolab.models.assembly import assemble
 from zoolab.records import KINDS, Model, Outcome, Record
-from zoolab.show.block_types import Room, sendable
+from zoolab.show.block_types import Block, Room, sendable
 from zoolab.show.blocks import arriving_blocks
 from zoolab.show.inspector import forks
 from zoolab.show.inspector.compare import compare
@@ -33,7 +33,7 @@ from zoolab.trace.log import TraceLog, tools_of
 _MAX_PANELS = 24
 _MAX_DEPTH = 40
 _MAX_TOOLS = 40
-_MESSAGES = "get, step, run, until, answer, decide, fork, open, back, note, compare with parent or none"
+_MESSAGES = "get, step, run, until, answer, decide, fork, ask, open, back, note, compare with parent or none"
 #: Seconds between two reports of a walk that runs.
 _REPORT = 0.25
 #: Bytes of a reply that arrives, as it is shown.
@@ -53,6 +53,8 @@ class View:
     comparing: bool = False
     #: The step that was on show when another view was opened from here.
     step: int = 0
+    #: What other models would do, by the step whose request they were sent.
+    asked: dict[int, Block] = field(default_factory=dict[int, Block])
 
     @property
     def other(self) -> TraceLog | None:
@@ -69,7 +71,7 @@ class View:
         going = driver is not None and driver.state == "paused"
         waits = driver is not None and driver.waits
         can = (["decide", "answer"] if waits else ["step", "run", "until", "answer"]) if going else []
-        can += ["fork", "note", "open"] if trace.steps else []
+        can += ["fork", "note", "open", "ask"] if trace.steps else []
         can += ["compare"] if self.beside is not None else []
         can += ["back"] if back else []
         breakpoints: list[dict[str, Any]] = []
@@ -106,6 +108,8 @@ class View:
         if trace is self.trace and held and seq == len(trace) - 1:
             kept = Room(400).note("info", "Your edit is kept: it goes on with the next step.")
             panel["blocks"].insert(0, kept)
+        if trace is self.trace and seq in self.asked:
+            panel["blocks"].insert(0, sendable(self.asked[seq]))
         return panel
 
 
@@ -138,9 +142,9 @@ class Inspector(anywidget.AnyWidget):
     pairs: Any = traitlets.List(None, allow_none=True).tag(sync=True)
     notes = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, view: View, model: Model | None = None, tools: Any = None) -> None:
+    def __init__(self, view: View, model: Model | None = None, tools: Any = None, others: Any = None) -> None:
         self._views = [view]
-        self._model, self._tools = model, tools
+        self._model, self._tools, self._others = model, tools, others
         self._reported = 0.0
         #: The deltas of the reply that is arriving, and after how many steps it does.
         self._deltas: list[dict[str, Any]] = []
@@ -193,6 +197,7 @@ class Inspector(anywidget.AnyWidget):
     def _state(self) -> dict[str, Any]:
         other, pairs = self.view.compared()
         verbs = forks.verbs_of(self.trace, self._model)
+        verbs["others"] = [] if self._others is None else self._others.names
         return {
             "overview": self.view.overview(),
             "live": sendable(self.view.live(verbs, back=len(self._views) > 1)),
@@ -246,6 +251,8 @@ class Inspector(anywidget.AnyWidget):
                 self._drive(lambda driver: driver.decide(message.get("choice")))
             case {"type": "fork"}:
                 self._fork(message.get("verb"), *self._edited(message))
+            case {"type": "ask", "models": list(places)}:
+                self._ask(self.trace.index(_number(message.get("seq"))), places, message.get("repeats"))
             case {"type": "open", "seq": int(seq)}:
                 self._open(self.trace.index(seq))
             case {"type": "back"} if len(self._views) == 1:
@@ -350,6 +357,15 @@ class Inspector(anywidget.AnyWidget):
     def _show_fork(self, child: TraceLog, parent: TraceLog, seq: int) -> None:
         view = View(child, beside=parent, stale_from=seq + 1, comparing=True)
         self._push(view, min(seq, len(child) - 1))
+
+    def _ask(self, seq: int, places: list[Any], repeats: object) -> None:
+        if self._others is None:
+            raise InvalidInput("there are no models to ask", advice="use inspect(trace, models=...)")
+        try:
+            for table in self._others.ask(self.trace, seq, places, repeats):
+                self.view.asked[seq] = table
+        finally:
+            self._show(seq)
 
     def _open(self, seq: int) -> None:
         record = self.trace.steps[seq].record

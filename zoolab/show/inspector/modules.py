@@ -7,7 +7,7 @@ import re
 from zoolab.files import read_shipped
 
 #: From the ground up; each imports only what stands before it.
-MODULES = ("elements", "blocks", "overview", "column", "inspector")
+MODULES = ("elements", "blocks", "overview", "others", "column", "inspector")
 
 _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./[a-z]+\.js\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
