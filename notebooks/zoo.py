@@ -302,7 +302,7 @@ visit(
 # A clock that stands still. A real clock would return another time in every run.
 
 # %%
-from zoolab.toolbox.starter import clock_tools
+from zoolab_course.worlds.clock import clock_tools
 
 clock = clock_tools("2030-01-02T03:04:05")
 tools_of(clock)

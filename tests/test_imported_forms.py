@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from zoolab.runs.imported import read_conversations
 
 from zoolab.errors import InvalidInput
+from zoolab_connect.imported import read_conversations
 
 ASK = {"role": "user", "content": "Weather?"}
 SAID = {"role": "assistant", "content": "Rain."}
