@@ -23,8 +23,8 @@ from zoolab.errors import InvalidInput, ModelError, ZoolabError
 from zoolab.files import heal, make_folder
 from zoolab.jsontext import excerpt
 from zoolab.loop import walk
-from zoolab.loop.about import about
 from zoolab.loop.options import Options
+from zoolab.models.about import about
 from zoolab.models.endpoint import ApiModel
 from zoolab.models.network import check_reachable
 from zoolab.policy import Policy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.readonly import read_only
-from zoolab.loop.about import about, listening, tell_delta
-from zoolab.loop.budget import Budget
+from zoolab.limits.budget import Budget
 from zoolab.loop.options import Options
-from zoolab.loop.runner import Interrupted, Job, Runner
+from zoolab.messages.ends import says_something
+from zoolab.models.about import about
+from zoolab.models.deltas import listening, tell_delta
 from zoolab.records import (
     Context,
     Decision,
@@ -28,15 +29,12 @@ from zoolab.records import (
     Request,
     Result,
     Step,
-    Tape,
-    TapedCall,
     ToolCall,
     Verdict,
     Withheld,
     without,
 )
-from zoolab.records.ends import says_something
-from zoolab.records.messages import Condensed
+from zoolab.running.calls import Interrupted, Job, Runner
 from zoolab.running.interrupts import interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, denied, refused, said
@@ -44,10 +42,11 @@ from zoolab.steps.request import opening_messages
 from zoolab.steps.result import METADATA, make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls, with_arguments
 from zoolab.steps.validate import check_call, check_with_repair, refusal, refuse_unfinished
+from zoolab.tapes import Tape, TapedCall
 from zoolab.tools import Bound, Tool, ToolRegistry
 
 if TYPE_CHECKING:
-    from zoolab.loop.answers import AnswerSchema
+    from zoolab.answers import AnswerSchema
 
 Ask = Generator[Step, Record | Step | None, Any]
 
@@ -103,9 +102,9 @@ class Turns:
         #: What the final answer has to be; None for any text.
         self.answers: AnswerSchema | None = None
         if options.answer_schema is not None:
-            from zoolab.loop.answers import AnswerSchema
+            from zoolab.answers import AnswerSchema
 
-            self.answers = AnswerSchema(options)
+            self.answers = AnswerSchema(options.answer_schema, options.system, options.repair)
             self.system, self.settings = self.answers.asked_for(calls)
         self.tape = cast("Tape | None", options.tape)  # as it was checked
         if self.tape is not None:
@@ -155,7 +154,9 @@ class Turns:
         if not first and choice != "none":
             choice = "auto"  # a forced choice holds for the first request alone, or no walk would end
         if self.options.condense is not None and not first:
-            self.messages = _condensed(self.options.condense, self.messages)
+            from zoolab.apis.conversation import condensed
+
+            self.messages = condensed(self.options.condense, self.messages)
         if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
         request = Request(self.messages, self.offered, choice, self.settings, self.withheld)
@@ -491,21 +492,6 @@ def _with_answer(messages: Messages, reply: Reply) -> tuple[Messages, int]:
     # Endpoints send `"tool_calls": []`, and refuse it when it comes back.
     empty = "tool_calls" in reply.message
     return messages.with_next(without(reply.message, ["tool_calls"]) if empty else reply.message), 1
-
-
-def _condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: Messages) -> Messages:
-    from zoolab.apis.conversation import check_conversation
-
-    made: Any = interruptible(condense, messages.tolist())
-    expected = "a list of messages in which each call stands before its result"
-    if not isinstance(made, list | tuple):
-        raise InvalidInput(f"condense returned {excerpt(made, 60)}", expected=expected)
-    if [*made] == messages.tolist():
-        return messages
-    for problem in check_conversation(made):
-        advice = "leave out a call together with all of its results"
-        raise InvalidInput(f"condense returned messages with {problem}", expected=expected, advice=advice)
-    return Condensed(made, messages)
 
 
 def _without_measures(result: Result) -> str:

@@ -7,7 +7,8 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab.jsontext import excerpt, one_line
 from zoolab.plots.colours import BLUE, GREY, INK, PALE, SMALL
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from zoolab.adapters import ForeignTool
 from zoolab.apis import api_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON
@@ -21,7 +22,7 @@ from zoolab.runs import Trace, read_conversation
 from zoolab.runs.readers.found import Conversation, Unread
 from zoolab.runs.readers.messages import messages_in
 from zoolab.runs.readers.parsing import text_in, values_in
-from zoolab.tools import ForeignTool, ToolRegistry
+from zoolab.tools import ToolRegistry
 
 #: Bytes of a file; more is refused.
 MAX_BYTES = 200_000_000

@@ -10,23 +10,12 @@ from typing import Any, Literal
 
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import canonical, excerpt
-from zoolab.loop.about import about
 from zoolab.loop.turns import MODELS_FAULT
+from zoolab.models.about import about
 from zoolab.models.recording import RequestKeys, nearest_difference
-from zoolab.records import (
-    Decision,
-    Earlier,
-    Limits,
-    Model,
-    Outcome,
-    Record,
-    Reply,
-    Request,
-    Result,
-    Step,
-    TapedCall,
-)
+from zoolab.records import Decision, Limits, Model, Outcome, Record, Reply, Request, Result, Step
 from zoolab.steps.result import METADATA
+from zoolab.tapes import Earlier, TapedCall
 from zoolab.tools import Tool
 from zoolab.trace.calls import Call, Turn, question_at
 from zoolab.trace.codec import Shown

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from zoolab.apis import APIS, Api, api_of
 from zoolab.apis.events import events_in
-from zoolab.errors import InvalidInput, ZoolabError, needs
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.extras import needs
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.runs.readers.found import Conversation, Unread
 

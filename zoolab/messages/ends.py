@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from zoolab.records.messages import Message, text_of
+from zoolab.messages import Message, text_of
 
 End = Literal["answered", "calls", "cut", "filtered", "failed", "empty"]
 

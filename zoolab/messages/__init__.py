@@ -1,4 +1,9 @@
-"""One message, read; and `messages[]` as it was at any step."""
+"""One message, read; and `messages[]` as it was at any step.
+
+ends.py      how a reply ended
+notes.py     what to know of a reply: calls that are not read, and what looks like one
+outgoing.py  messages in a form that every server takes
+"""
 
 from __future__ import annotations
 
