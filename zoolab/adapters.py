@@ -6,21 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import isroutine
 from types import MethodType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
-from zoolab.tools import Tool
-
-if TYPE_CHECKING:
-    # With defaults, as those of `Tool`.
-    from typing_extensions import ParamSpec, TypeVar
-
-    P = ParamSpec("P", default=...)
-    R_co = TypeVar("R_co", covariant=True, default=Any)
-else:
-    from typing import ParamSpec, TypeVar
-
-    P = ParamSpec("P")
-    R_co = TypeVar("R_co", covariant=True)
+from zoolab.tools import P, R_co, Tool
 
 
 class NamedTool(Protocol):
@@ -56,9 +44,9 @@ class MethodTool(Tool[P, R_co]):
         if holder is None or self.function is None:
             return self
         # Compiled once for the class; each object has a tool of its own around them.
-        shared = {"checker": self.checker, "sent": self.sent}
         made: Tool = Tool.__new__(Tool)
-        vars(made).update({**vars(self), **shared, "function": MethodType(self.function, holder)})
+        bound = MethodType(self.function, holder)
+        vars(made).update(vars(self), checker=self.checker, sent=self.sent, function=bound)
         return made
 
 

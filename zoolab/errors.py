@@ -154,12 +154,14 @@ class ZoolabError(Exception):
     @property
     def number(self) -> int | None:
         """The error's number in older tool-calling systems, where it has one."""
-        return ERROR_CODES[self.code].number if self.code in ERROR_CODES else None
+        row = ERROR_CODES.get(self.code)
+        return row and row.number
 
     @property
     def error_type(self) -> str | None:
         """The word that the model reads for this error, if the error goes back to it."""
-        return ERROR_CODES[self.code].error_type if self.code in ERROR_CODES else None
+        row = ERROR_CODES.get(self.code)
+        return row and row.error_type
 
 
 class InvalidToolSignature(ZoolabError):

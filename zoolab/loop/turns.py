@@ -8,14 +8,15 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from zoolab.bound import Bound
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.readonly import read_only
 from zoolab.limits.budget import Budget
-from zoolab.loop.options import Options
 from zoolab.messages.ends import says_something
 from zoolab.models.about import about
 from zoolab.models.deltas import listening, tell_delta
+from zoolab.options import Options
 from zoolab.records import (
     Context,
     Decision,
@@ -43,7 +44,7 @@ from zoolab.steps.result import METADATA, make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls, with_arguments
 from zoolab.steps.validate import check_call, check_with_repair, refusal, refuse_unfinished
 from zoolab.tapes import Tape, TapedCall
-from zoolab.tools import Bound, Tool, ToolRegistry
+from zoolab.tools import Tool, ToolRegistry
 
 if TYPE_CHECKING:
     from zoolab.answers import AnswerSchema
@@ -76,21 +77,21 @@ class Turns:
         )
         self.budget = Budget(self.limits)
         self.turn = options.first_turn - 1
-        self.registry = ToolRegistry()
+        self.registry: ToolRegistry
         self.offered: tuple[dict[str, Any], ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
         self.messages = Messages()
         #: How many of them an earlier walk has shown.
         self.known = 0
-        self.ids = CallIds()
+        self.ids: CallIds
         #: The reply of this turn.
-        self.reply = Reply({"role": "assistant", "content": None})
+        self.reply: Reply
         #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
         self.failures: dict[str | None, int] = {}
         #: The last result of each call, by its name and its arguments as canonical JSON.
         self.results: defaultdict[str, dict[str, Result]] = defaultdict(dict)
         #: The slots of this turn whose calls ran.
-        self.ran: frozenset[int] = frozenset()
+        self.ran = set[int]()
         #: The tool messages of outcomes that were shown, made before anybody could change the value.
         self.made: dict[int, Result] = {}
         #: What came while calls were pending: they are answered first, then it goes up.
@@ -247,8 +248,7 @@ class Turns:
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
             )
-            if answer is not None:
-                verdict = _settled(answer, verdict)
+            verdict = _settled(answer, verdict)
             if not verdict.ok and verdict.error_code in MODELS_FAULT:
                 self.failures[budget] = failed + 1
             verdicts.append(verdict)
@@ -283,12 +283,11 @@ class Turns:
         asked: dict[int, tuple[Tool, dict[str, Any]]] = {}
         for slot, call in enumerate(calls):
             verdict = verdicts[slot]
-            if not verdict.ok:
-                outcomes[slot] = refused(call, verdict)
-                continue
             tool = self.registry.get(call.name)
-            if tool is None:  # a person may have allowed what does not exist
-                outcomes[slot] = refused(call, check_call(call, self.registry))
+            if verdict.ok and tool is None:  # a person may have allowed what does not exist
+                verdict = check_call(call, self.registry)
+            if tool is None or not verdict.ok:
+                outcomes[slot] = refused(call, verdict)
                 continue
             if self.interrupt is not None:
                 outcomes[slot] = INTERRUPTED
@@ -309,7 +308,7 @@ class Turns:
             outcomes = [INTERRUPTED if slot in jobs else outcome for slot, outcome in enumerate(outcomes)]
             jobs = {}
         # What a tape gives has run before if it took time.
-        self.ran = frozenset(jobs) | {slot for slot in played if outcomes[slot].duration_ms}
+        self.ran = {*jobs, *(slot for slot in played if outcomes[slot].duration_ms)}
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
@@ -319,9 +318,8 @@ class Turns:
                 said = played.get(slot)
                 self.made[slot] = replace(said, tool_call_id=call.id) if said else self._make(call, outcome)
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
-                outcomes[slot] = outcome
+                outcomes[slot] = _settled(answer, outcome)
                 if answer is not None:
-                    outcomes[slot] = _settled(answer, outcome)
                     self.made[slot] = self._make(call, outcomes[slot])
         return outcomes
 

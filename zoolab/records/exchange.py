@@ -162,12 +162,10 @@ class Reply:
         try:
             message = read_only(self.message)
             _set(self, "message", message if is_strict(message) else read_only(any_json(message)))
-            if self.usage is not None:
-                _set(self, "usage", _read_only_dict(self.usage))
-            if self.raw is not None:
-                _set(self, "raw", _read_only_dict(self.raw))
-            if self.sent is not None:
-                _set(self, "sent", _read_only_dict(self.sent))
+            for name in ("usage", "raw", "sent"):
+                given = getattr(self, name)
+                if given is not None:
+                    _set(self, name, _read_only_dict(given))
             if self.pieces or type(self.pieces) is not tuple:
                 _set(self, "pieces", read_only(_only(dict, self.pieces)))
         except TooDeep as error:

@@ -15,7 +15,7 @@ from zoolab.extras import needs
 from zoolab.jsontext import excerpt
 from zoolab.keywords import passes_on, refuse_unknown
 from zoolab.loop import Tools, walk
-from zoolab.loop.options import WalkOptions
+from zoolab.options import WalkOptions
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tapes import Tape
 from zoolab.tools import ToolRegistry

@@ -11,8 +11,8 @@ from zoolab.jsontext import encode
 from zoolab.jsontext.readonly import plain
 from zoolab.keywords import passes_on
 from zoolab.loop import Tools, walk
-from zoolab.loop.options import Options, WalkOptions, check_model
 from zoolab.models.about import about
+from zoolab.options import Options, WalkOptions, check_model
 from zoolab.policy import Permissions
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.runs import RunOptions, run

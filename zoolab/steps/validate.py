@@ -10,12 +10,13 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Protocol
 
+from zoolab.bound import Bound
 from zoolab.errors import InvalidArguments, InvalidInput, Problem
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.jsontext.readonly import read_only
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.running.interrupts import interruptible
-from zoolab.tools import Bound, Tool, ToolRegistry
+from zoolab.tools import Tool, ToolRegistry
 
 
 class Repairer(Protocol):

@@ -69,6 +69,8 @@ class Options:
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():
             value = getattr(self, name)
+            if value is None and name != "envelope":
+                continue  # as if it had been left out
             if not fits(value):
                 raise InvalidInput(f"{name} is {excerpt(value)}", expected=wanted)
 
@@ -90,13 +92,13 @@ def _is_policy(given: object) -> bool:
 
 
 _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "policy": (lambda it: it is None or _is_policy(it), "a Policy, or Permissions"),
-    "repair": (lambda it: it is None or _has(it, "propose"), "something with propose(), as RuleRepair()"),
-    "retrieve": (lambda it: it is None or _has(it, "scores"), "something with scores(), as BM25(k=8)"),
-    "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
-    "calls": (lambda it: it in (None, "native", "text", "auto"), "native, text or auto"),
+    "policy": (_is_policy, "a Policy, or Permissions"),
+    "repair": (lambda it: _has(it, "propose"), "something with propose(), as RuleRepair()"),
+    "retrieve": (lambda it: _has(it, "scores"), "something with scores(), as BM25(k=8)"),
+    "limits": (lambda it: isinstance(it, Limits), "Limits, as Limits(turns=5)"),
+    "calls": (lambda it: it in ("native", "text", "auto"), "native, text or auto"),
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
-    "condense": (lambda it: it is None or callable(it), "a function from messages to messages"),
-    "tape": (lambda it: it is None or _has(it, "take"), "a tape; run(tape=...) takes the path of a file"),
-    "on_delta": (lambda it: it is None or callable(it), "a function that takes a delta, a dict"),
+    "condense": (callable, "a function from messages to messages"),
+    "tape": (lambda it: _has(it, "take"), "a tape; run(tape=...) takes the path of a file"),
+    "on_delta": (callable, "a function that takes a delta, a dict"),
 }
