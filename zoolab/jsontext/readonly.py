@@ -134,15 +134,15 @@ def _frozen_dict(value: dict[Any, Any], level: int) -> ReadOnlyDict:
         return made
     _fill_dict(made, value)
     deepest = 0
-    if not _WORDS.issuperset(map(type, made.values())):
-        for key, item in made.items():
-            if type(item) not in _WORDS:
-                if type(item) not in _FINISHED:
-                    item = _frozen(item, level + 1)
-                    _put_in_dict(made, key, item)
-                levels = json_levels(item)
-                if levels > deepest:
-                    deepest = levels
+    for key, item in made.items():
+        if type(item) not in _WORDS:
+            inside = item
+            if type(item) not in _FINISHED:
+                inside = _frozen(item, level + 1)
+                _put_in_dict(made, key, inside)
+            levels = json_levels(inside)
+            if levels > deepest:
+                deepest = levels
     made._levels = 1 + deepest
     return made
 
@@ -151,10 +151,9 @@ def _frozen_list(value: list[Any], level: int) -> ReadOnlyList:
     made: ReadOnlyList = _new_list(ReadOnlyList)
     _fill_list(made, value)
     deepest = 0
-    if not _WORDS.issuperset(map(type, made)):
-        for index, item in enumerate(made):
-            inside = _inside(item, level)
-            _put_in_list(made, index, inside)
+    for index, item in enumerate(made):
+        if type(item) not in _WORDS:
+            _put_in_list(made, index, inside := _inside(item, level))
             deepest = max(deepest, json_levels(inside))
     made._levels = 1 + deepest
     return made
