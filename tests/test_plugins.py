@@ -243,7 +243,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 124_540
+NODES = 124_560
 NAMES = 62
 ROOMS: dict[str, int] = {
     "__init__": 17,

@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Protocol
 
 from zoolab.tools import P, R_co, Tool
 
+__all__ = ["ForeignTool", "MethodTool", "NamedTool"]
+
 
 class NamedTool(Protocol):
     """A tool of another framework, for type checkers."""

@@ -17,6 +17,8 @@ from zoolab.schema.strict import make_strict
 from zoolab.steps.validate import Repairer, check_call, check_with_repair, refusal, refuse_unfinished
 from zoolab.tools import Tool, ToolRegistry
 
+__all__ = ["AnswerSchema"]
+
 _TOLD = "Your final answer has to be one JSON object and nothing else. It has to meet this JSON Schema:\n"
 _AGAIN = "This is not the final answer that was asked for:\n{problems}\n" + _TOLD
 

@@ -18,6 +18,11 @@ def passes_on(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """For a function that hands its `**options` to another one: its signature shows them all, and it names
     an unknown one as its own.
+
+    >>> def outer(**options): ...
+    >>> passes_on(lambda a=1: a)(outer)(b=2)
+    Traceback (most recent call last):
+    zoolab.errors.UnknownOption: outer() has no option 'b'; there are a
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -41,7 +46,12 @@ def passes_on(
 
 
 def refuse_unknown(function: str, given: Iterable[str], known: Collection[str], advice: str = "") -> None:
-    """Raise `UnknownOption` for a name that is not known, and name the one that was meant."""
+    """Raise `UnknownOption` for a name that is not known, and name the one that was meant.
+
+    >>> refuse_unknown("walk", ["sistem"], ["system", "limits"])
+    Traceback (most recent call last):
+    zoolab.errors.UnknownOption: walk() has no option 'sistem'; did you mean 'system'?
+    """
     for name in given:
         if name not in known:
             from difflib import get_close_matches

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from zoolab.policy import Permissions, Policy
     from zoolab.retrieval import Retriever
 
+__all__ = ["Options", "WalkOptions"]
+
 
 class WalkOptions(TypedDict, total=False):
     """The options of `walk` for type checkers: `**options: Unpack[WalkOptions]`."""

@@ -9,6 +9,8 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.tokens import Price, is_number
 
+__all__ = ["REQUESTS_A_TURN", "RESULT_BYTES", "Limits"]
+
 RESULT_BYTES = 16 * 1024
 #: Requests that a walk and the walks inside it may make together, for each of its turns.
 REQUESTS_A_TURN = 16

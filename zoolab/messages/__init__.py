@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, cast, overload
 from zoolab.jsontext.readonly import read_only
 from zoolab.jsontext.values import as_text
 
+__all__ = ["Condensed", "Message", "Messages", "WrittenCall", "calls_of", "free_ids", "text_of"]
+
 Message = dict[str, Any]
 #: The types of parts that are what a message says; others hold thoughts, images or sound.
 _TEXTS = (None, "text", "input_text", "output_text")
