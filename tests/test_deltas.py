@@ -33,8 +33,8 @@ from zoolab import (
     with_tools,
 )
 from zoolab.errors import InvalidInput, ModelError, ReadOnlyRecord
-from zoolab.loop.about import listening
 from zoolab.models.assembly import assemble
+from zoolab.models.deltas import listening
 
 
 @tool

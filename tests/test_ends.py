@@ -10,8 +10,8 @@ from zoolab import Limits, Scripted, Trace, run, tool, walk
 from zoolab.apis import APIS
 from zoolab.apis.conversation import check_conversation
 from zoolab.errors import ERROR_CODES
+from zoolab.messages.ends import MEANINGS, WHOLE, end_of
 from zoolab.records import Reply
-from zoolab.records.ends import MEANINGS, WHOLE, end_of
 from zoolab.runs import read_conversation
 
 RAN = []

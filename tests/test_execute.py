@@ -23,9 +23,9 @@ from zoolab.errors import (
     ToolTimeout,
 )
 from zoolab.loop import walk
-from zoolab.loop.runner import Job, Runner
 from zoolab.models.scripted import Scripted
 from zoolab.records import Context, Outcome
+from zoolab.running.calls import Job, Runner
 from zoolab.runs import Trace
 from zoolab.steps.define import tool
 from zoolab.steps.execute import MAX_MESSAGE

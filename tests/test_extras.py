@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from zoolab.errors import EXTRAS, InvalidInput, MissingPackage, needs
+from zoolab.errors import InvalidInput, MissingPackage
+from zoolab.extras import EXTRAS, needs
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -15,7 +15,8 @@ from test_openai_model import model_at
 from walks import CALL, add, check_paired
 
 from zoolab import Context, Faulty, LocalModel, Replay, Scripted, ToolRegistry, plugins, run, tool, walk
-from zoolab.errors import Fault, InvalidInput, ModelError, ZoolabError
+from zoolab.errors import InvalidInput, ModelError, ZoolabError
+from zoolab.fault import Fault
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Limits, Outcome, Reply, Request
 from zoolab.runs import Trace

@@ -40,8 +40,8 @@ from zoolab.errors import (
     ZoolabError,
 )
 from zoolab.jsontext.values import to_json_value
-from zoolab.loop.runner import Runner
 from zoolab.policy import Permissions
+from zoolab.running.calls import Runner
 from zoolab.tools import ToolRegistry, sendable_name
 from zoolab_connect.mcp import MCPTools, serve
 from zoolab_connect.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, write_pins

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, run, with_tools
 from zoolab.errors import ZoolabError
-from zoolab.loop.runner import Runner
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Limits, Outcome, Request
 from zoolab.repair import RuleRepair
+from zoolab.running.calls import Runner
 from zoolab.tools import Tool, ToolRegistry
 from zoolab_connect.mcp.serve import answer_call
 from zoolab_connect.nested import as_tool

@@ -11,8 +11,8 @@ from zoolab import Limits, Request, Scripted, run, tool
 from zoolab.apis import APIS
 from zoolab.apis.conversation import check_conversation
 from zoolab.errors import LoopError
+from zoolab.messages.outgoing import RAW, outgoing
 from zoolab.records import Messages
-from zoolab.records.outgoing import RAW, outgoing
 from zoolab.repair import RuleRepair
 
 ARGUMENTS = st.sampled_from(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from zoolab import Scripted, Trace, run, tool, walk
 from zoolab.errors import InvalidInput, ModelError, ReadOnlyRecord
 from zoolab.jsontext.readonly import ReadOnlyDict, ReadOnlyList, TooDeep, read_only
+from zoolab.messages import Messages
 from zoolab.records import Decision, Outcome, Reply, Request, Verdict
-from zoolab.records.messages import Messages
 from zoolab.tools import ToolRegistry
 
 VALUES = st.recursive(

@@ -19,8 +19,9 @@ from pydantic import BaseModel
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import MAX_DEPTH, is_utf8, parse_json
 from zoolab.jsontext.values import NotJSON, to_json_value
+from zoolab.limits import RESULT_BYTES
 from zoolab.records import Failure, Outcome
-from zoolab.steps.result import MAX_ERROR_CHARS, RESULT_BYTES, make_result
+from zoolab.steps.result import MAX_ERROR_CHARS, make_result
 
 
 class Color(enum.Enum):

@@ -16,8 +16,8 @@ from zoolab.apis import APIS
 from zoolab.apis.chat import chunks_of
 from zoolab.apis.events import DONE, events_in
 from zoolab.apis.merging import comes_whole, merge
+from zoolab.messages import calls_of, text_of
 from zoolab.records import Message, Reply
-from zoolab.records.messages import calls_of, text_of
 
 Body = dict[str, Any]
 CHAT = APIS["openai"]

@@ -16,8 +16,8 @@ import pytest
 import zoolab
 from zoolab import Faulty, Reply, Request, Scripted, Trace, arun, as_tool, awalk, run, walk, with_tools
 from zoolab.errors import InvalidInput, UnknownOption
-from zoolab.loop.about import About, Wrapper, about
-from zoolab.loop.options import Options, WalkOptions
+from zoolab.models.about import About, Wrapper, about
+from zoolab.options import Options, WalkOptions
 
 PACKAGES = [
     "zoolab",

@@ -29,14 +29,11 @@ A tool may raise any of the `ExecutionFailed` family; the model then sees that c
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_Error = TypeVar("_Error", bound=BaseException)
 
 
 class ErrorCode(NamedTuple):
@@ -157,12 +154,14 @@ class ZoolabError(Exception):
     @property
     def number(self) -> int | None:
         """The error's number in older tool-calling systems, where it has one."""
-        return ERROR_CODES[self.code].number if self.code in ERROR_CODES else None
+        row = ERROR_CODES.get(self.code)
+        return row and row.number
 
     @property
     def error_type(self) -> str | None:
         """The word that the model reads for this error, if the error goes back to it."""
-        return ERROR_CODES[self.code].error_type if self.code in ERROR_CODES else None
+        row = ERROR_CODES.get(self.code)
+        return row and row.error_type
 
 
 class InvalidToolSignature(ZoolabError):
@@ -285,43 +284,6 @@ class MissingPackage(InvalidInput, ImportError):
     """A library is not installed that an extra of zoolab installs; also an `ImportError`."""
 
 
-#: The extra that installs a library, by the name under which Python imports the library.
-EXTRAS: Mapping[str, str] = {
-    **dict.fromkeys(("anywidget", "ipywidgets", "traitlets", "IPython", "jupyterlab"), "notebook"),
-    **dict.fromkeys(("ipykernel", "jupyter_client", "jupyter_server", "nbclient", "nbformat"), "notebook"),
-    **dict.fromkeys(("matplotlib", "numpy", "pandas"), "notebook"),
-    **dict.fromkeys(("needle_rs", "xllamacpp"), "local"),
-    **dict.fromkeys(("mcp", "mcp_types", "anyio", "httpx2", "uvicorn"), "mcp"),
-    **dict.fromkeys(("yaml", "zstandard"), "logs"),
-    "brotli": "proxy",
-    "opentelemetry": "otel",
-    "distributed": "cluster",
-    "wordllama": "embed",
-    "jupytext": "dev",
-}
-
-
-def needs(*modules: str) -> None:
-    """Raise `MissingPackage` unless these modules can be imported; called before an extra's library is.
-
-    >>> needs("json")
-    >>> needs("xllamacpp.none")
-    Traceback (most recent call last):
-    zoolab.errors.MissingPackage: this needs xllamacpp; run: pip install 'zoolab[local]'
-    """
-    from importlib.util import find_spec
-
-    for module in modules:
-        try:
-            if find_spec(module) is not None:
-                continue
-        except (ImportError, ValueError):  # its package is not there, or was forbidden by a None
-            pass
-        name = module.partition(".")[0]
-        advice = f"run: pip install 'zoolab[{EXTRAS[name]}]'"
-        raise MissingPackage(f"this needs {name.replace('_', '-')}", advice=advice)
-
-
 class UnknownOption(InvalidInput, TypeError):
     """A keyword argument that a function does not take."""
 
@@ -332,38 +294,3 @@ class LockHeld(InvalidInput):
 
 class ReadOnlyRecord(InvalidInput, TypeError):
     """A record, or a dict or list in it, cannot be changed: answer the step, or change a copy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What was broken on purpose: its name, where, and the text before and after.
-
-    >>> print(Fault("trailing_comma", "arguments of add", '{"a": 1}', '{"a": 1,}'))
-    trailing_comma in arguments of add
-    """
-
-    name: str
-    where: str
-    before: str = ""
-    after: str = ""
-    #: The step of the turn that it belongs to.
-    step: Literal["define", "request", "tool_call", "execute"] = "tool_call"
-    #: The call of the reply that it belongs to; None for what concerns all of it.
-    slot: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.name} in {self.where}"
-
-
-#: The fault that is going on in a tool, for whoever gives that tool up before it returns.
-GOING_ON: ContextVar[Fault | None] = ContextVar("zoolab_fault", default=None)
-
-
-def marked(error: _Error, fault: Fault) -> _Error:
-    """Mark an error with the fault that it comes from, in its attribute `fault`, and return it.
-
-    >>> marked(OSError("no disk"), Fault("secret_in_error", "run of add")).fault.name
-    'secret_in_error'
-    """
-    vars(error)["fault"] = fault
-    return error

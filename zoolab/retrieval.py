@@ -17,9 +17,10 @@ from math import log
 from pathlib import Path
 from typing import Any, Protocol
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
+from zoolab.messages import text_of
 from zoolab.records import Message, Withheld
-from zoolab.records.messages import text_of
 from zoolab.tools import Tool, ToolRegistry
 
 __all__ = ["BM25", "Embeddings", "words_of"]

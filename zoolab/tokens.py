@@ -167,6 +167,8 @@ class Price:
 
 def is_number(value: Any, least: float) -> bool:
     """Whether a value is a finite number, no boolean, and at least `least`."""
+    if type(value) is int:
+        return bool(value >= least)
     from numbers import Integral, Real
 
     if isinstance(value, bool) or not isinstance(value, Real):

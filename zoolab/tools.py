@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import CoroutineType, MethodType
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 from zoolab.errors import (
-    Fault,
     InvalidArguments,
     InvalidInput,
     InvalidToolSignature,
@@ -21,13 +18,16 @@ from zoolab.errors import (
     ReadOnlyRecord,
     UnknownTool,
 )
+from zoolab.fault import Fault
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import plain, read_only
+from zoolab.schema.descriptors import CallableTool, is_callable_tool, parts_of
 
 if TYPE_CHECKING:
     # With defaults, so that a bare `Tool` in an annotation is `Tool[..., Any]`.
     from typing_extensions import ParamSpec, TypeVar
 
+    from zoolab.schema.builder import ToolBuilder
     from zoolab.schema.checker import SchemaChecker
 
     P = ParamSpec("P", default=...)
@@ -81,33 +81,6 @@ class ToolReturn:
     fault: Fault | None = None
 
 
-class Bound:
-    """The arguments of one call as its function takes them: validation made them, and execution uses them.
-
-    They can be taken once, because a function may change what it is given, and only for the tool and the
-    arguments that they were made from. A tool with an `invoke` of its own binds them itself.
-
-    >>> tool = Tool("f", "F.", {"type": "object"}, bind=lambda given: {"x": str(given["x"])})
-    >>> arguments = {"x": 1}
-    >>> bound = Bound(tool, arguments)
-    >>> bound.take(tool, {"x": True}), bound.take(tool, arguments), bound.take(tool, arguments)
-    (None, {'x': '1'}, None)
-    """
-
-    def __init__(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
-        self._tool = tool
-        self._arguments = arguments
-        self._values = [] if tool.bind is None else [tool.bind(plain(arguments))]
-
-    def take(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the bound arguments of this call; None if they have to be bound again."""
-        same = tool is self._tool and arguments is self._arguments and type(tool).invoke is Tool.invoke
-        return self._values.pop() if same and self._values else None
-
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        return type(None), ()  # a copy, pickled or not, is None: its arguments are bound again
-
-
 @dataclass(frozen=True, eq=False)
 class Tool(Generic[P, R_co]):
     """A name, a description, a JSON Schema of parameters, and the Python callable behind it.
@@ -139,6 +112,8 @@ class Tool(Generic[P, R_co]):
     resource: Resource | None = field(default=None, repr=False)
     #: The source of untrusted results, for instance "a ticket"; they are marked as data for the model.
     untrusted: str = ""
+    #: Whether it is the method of a class, which cannot be called without an object.
+    needs_object: ClassVar[bool] = False
 
     def _repr_html_(self) -> str:
         schema = json.dumps(self.parameters, indent=2, ensure_ascii=False)
@@ -253,7 +228,20 @@ class Tool(Generic[P, R_co]):
         return made
 
     @staticmethod
-    def build(name: str, description: str) -> ToolBuilder:
+    def described_by(member: CallableTool) -> Tool:
+        """Build the tool that an object with `descriptor` and `call` describes."""
+        described = member.descriptor()
+        call = member.call
+
+        def function(**arguments: Any) -> Any:
+            return call(arguments)
+
+        if isinstance(described, Tool):
+            return replace(described, function=function, bind=None)
+        return Tool.from_schema(*parts_of(described), function)
+
+    @staticmethod
+    def build(name: str, description: str) -> ToolBuilder[Tool]:
         """Start a tool whose parameters are named one by one.
 
         >>> search = (
@@ -265,160 +253,9 @@ class Tool(Generic[P, R_co]):
         >>> search.parameters["required"]
         ['query']
         """
-        return ToolBuilder(name, description)
+        from zoolab.schema.builder import ToolBuilder
 
-
-@dataclass(frozen=True, eq=False)
-class MethodTool(Tool[P, R_co]):
-    """The tool of a method, as its class has it; the same attribute of an object is the tool to call.
-
-    >>> class Api: pass
-    >>> Api.look = MethodTool("look", "Look.", {"type": "object"}, lambda self: type(self).__name__)
-    >>> Api().look.invoke({})
-    'Api'
-    """
-
-    #: Whether the method belongs to the class and not to an object.
-    of_class: bool = False
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Tool:
-        holder = owner if self.of_class and not isinstance(instance, type) else instance
-        if holder is None or self.function is None:
-            return self
-        # Compiled once for the class; each object has a tool of its own around them.
-        shared = {"checker": self.checker, "sent": self.sent}
-        made: Tool = Tool.__new__(Tool)
-        vars(made).update({**vars(self), **shared, "function": MethodType(self.function, holder)})
-        return made
-
-
-class ForeignTool(Tool[P, R_co]):
-    """A tool as a file or another program describes it.
-
-    Its schema may refer to what it does not contain; the verdict on its calls is then `invalid_schema`.
-    """
-
-    def _check_schema(self) -> None:
-        from zoolab.schema.checker import check_schema_bounds
-
-        check_schema_bounds(self.parameters)
-
-
-class ToolBuilder:
-    """Collects the parameters of a tool; `call` ends it. See `Tool.build`."""
-
-    def __init__(self, name: str, description: str) -> None:
-        self._name = name
-        self._description = description
-        self._properties: dict[str, Any] = {}
-        self._required: list[str] = []
-
-    def param(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
-        """Add a required parameter; `schema` adds keywords, for instance `enum=[...]`."""
-        self.param_opt(name, type, description, **schema)
-        self._required.append(name)
-        return self
-
-    def param_opt(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
-        """Add an optional parameter; the function needs a default for it."""
-        if name in self._properties:
-            raise InvalidToolSignature(
-                f"{self._name}: two parameters are named {name!r}",
-                expected="a different name for each parameter",
-            )
-        described = {"description": description} if description else {}
-        self._properties[name] = {"type": type, **described, **schema}
-        return self
-
-    def call(
-        self,
-        function: Callable[..., Any],
-        *,
-        risk: Risk = "safe",
-        timeout: float | None = None,
-        resource: Resource | None = None,
-        untrusted: str = "",
-    ) -> Tool:
-        """End with the function, which takes the parameters as keywords."""
-        schema = {
-            "type": "object",
-            "properties": self._properties,
-            "required": self._required,
-            "additionalProperties": False,
-        }
-        self._check_fits(function)
-        return Tool.from_schema(
-            self._name,
-            self._description,
-            schema,
-            function,
-            risk=risk,
-            timeout=timeout,
-            resource=resource,
-            untrusted=untrusted,
-        )
-
-    def _check_fits(self, function: Callable[..., Any]) -> None:
-        """Refuse a function that cannot take the parameters; one that says nothing of itself may."""
-        try:
-            signature = inspect.signature(function)
-        except (TypeError, ValueError):
-            return
-        for given in (self._properties, self._required):
-            try:
-                signature.bind(**dict.fromkeys(given))
-            except TypeError as error:
-                raise InvalidToolSignature(
-                    f"{self._name}: the function does not accept these parameters: {error}",
-                    expected=", ".join(self._properties),
-                ) from None
-
-
-class CallableTool(Protocol):
-    """A tool as a class: it describes itself, and takes the parsed arguments, now or awaited."""
-
-    def descriptor(self) -> Tool | Mapping[str, Any]:
-        """Return the tool, or its description in OpenAI's form."""
-        ...
-
-    def call(self, arguments: dict[str, Any], /) -> Any:
-        """Return the value for these arguments; may be `async def`."""
-        ...
-
-
-def is_callable_tool(member: object) -> TypeGuard[CallableTool]:
-    """Tell whether an object describes itself as a tool.
-
-    >>> is_callable_tool(print)
-    False
-    """
-    described = hasattr(member, "descriptor") and hasattr(member, "call")
-    return described and not isinstance(member, Tool | type)
-
-
-def from_callable_tool(member: CallableTool) -> Tool:
-    """Build the tool that a `CallableTool` describes.
-
-    >>> class Now:
-    ...     def descriptor(self):
-    ...         return {"name": "now", "description": "The time.", "parameters": {"type": "object"}}
-    ...     def call(self, arguments):
-    ...         return "noon"
-    >>> from_callable_tool(Now()).invoke({})
-    'noon'
-    """
-    described: Any = member.descriptor()
-    call = member.call
-    if isinstance(described, Tool):
-        return replace(described, function=lambda **arguments: call(arguments), bind=None)
-    body = described.get("function", described) if isinstance(described, Mapping) else {}
-    if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
-        raise InvalidInput(
-            f"a descriptor is {excerpt(described)}", expected="name, description and parameters"
-        )
-    schema = body.get("parameters") or {"type": "object", "properties": {}}
-    described_as = str(body.get("description") or "")
-    return Tool.from_schema(body["name"], described_as, schema, lambda **arguments: call(arguments))
+        return ToolBuilder(name, description, Tool.from_schema)
 
 
 class ToolRegistry:
@@ -448,10 +285,10 @@ class ToolRegistry:
                 advice="answer the define step with another registry: steps.answer([*step.record, tool])",
             )
         if is_callable_tool(tool):
-            tool = from_callable_tool(tool)
+            tool = Tool.described_by(tool)
         if not isinstance(tool, Tool):
             raise InvalidInput(f"{excerpt(tool)} is not a tool", advice="make it one with zoolab.tool(...)")
-        if isinstance(tool, MethodTool):
+        if tool.needs_object:
             raise InvalidToolSignature(
                 f"{tool.name!r} is the method of a class, without its object",
                 expected="the method of an object",
@@ -492,7 +329,8 @@ class ToolRegistry:
         """
         if self._fixed and not more:
             return self
-        made = copy.copy(self)
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
         made._tools = self._tools | {tool.name: tool for tool in more}
         made._fixed = True
         return made
@@ -549,20 +387,9 @@ class ToolRegistry:
         if problems:
             found = "; ".join(problem.message for problem in problems)
             raise InvalidArguments(f"{name}: {found}", advice="give what the schema asks for")
-        value = _awaited(tool.invoke(arguments, context))
+        value = tool.invoke(arguments, context)
+        if isinstance(value, CoroutineType):
+            from zoolab.running.awaited import result_of  # it loads asyncio
+
+            value = result_of(value)
         return value.value if isinstance(value, ToolReturn) else value
-
-
-def _awaited(value: Any) -> Any:
-    if not isinstance(value, CoroutineType):
-        return value
-    import asyncio
-
-    from zoolab.running.awaited import await_here
-    from zoolab.running.interrupts import Done
-
-    done = Done()
-    if not done.run_in_thread(lambda: asyncio.run(value)):
-        return await_here(value)
-    done.wait()  # this thread may have a loop that runs, as in a notebook
-    return done.result()

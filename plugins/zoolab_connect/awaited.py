@@ -16,8 +16,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack
 
+from zoolab.keywords import passes_on
 from zoolab.loop import Tools, walk
-from zoolab.loop.options import WalkOptions, passes_on
+from zoolab.options import WalkOptions
 from zoolab.records import Model, Record, Step
 from zoolab.running.interrupts import BRIDGE, Bridge
 from zoolab.runs import RunOptions, Trace, run

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from zoolab.adapters import ForeignTool
 from zoolab.apis import APIS, api_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON, excerpt
 from zoolab.plugins import READERS
 from zoolab.runs import Trace, read_conversation
-from zoolab.tools import ForeignTool, ToolRegistry
+from zoolab.tools import ToolRegistry
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.messages import messages_in
 from zoolab_connect.readers.parsing import text_in, values_in

@@ -9,9 +9,10 @@ from typing import Any, Unpack, cast
 from zoolab.errors import ModelError, PermissionDenied
 from zoolab.jsontext import encode
 from zoolab.jsontext.readonly import plain
+from zoolab.keywords import passes_on
 from zoolab.loop import Tools, walk
-from zoolab.loop.about import about
-from zoolab.loop.options import Options, SharedOptions, WalkOptions, check_model, passes_on
+from zoolab.models.about import about
+from zoolab.options import Options, SharedOptions, WalkOptions, check_model
 from zoolab.policy import Permissions
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.runs import RunOptions, run

@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab.files import read_table
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
+from zoolab.messages import calls_of
 from zoolab.records import Failure, Message, Outcome, Reply, without
-from zoolab.records.messages import calls_of
 from zoolab.tokens import Tokens
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.frame import faults_by_step

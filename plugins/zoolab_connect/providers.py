@@ -19,7 +19,7 @@ from zoolab.apis import api as api_named
 from zoolab.apis.events import events_in, without_error
 from zoolab.apis.reading import as_dict
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.loop.about import tell_delta
+from zoolab.models.deltas import tell_delta
 from zoolab.models.endpoint import ApiModel, Connection
 from zoolab.models.network import client_options, surroundings_named
 from zoolab.models.openai import NOT_JSON, check_key, explained, secret_parts

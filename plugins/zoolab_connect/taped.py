@@ -15,15 +15,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-from zoolab.errors import ExecutionFailed, InvalidInput, InvalidTrace, ReplayMiss, marked
+from zoolab.errors import ExecutionFailed, InvalidInput, InvalidTrace, ReplayMiss
+from zoolab.fault import marked
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.models.recording import Header, Recording, shipped
 from zoolab.models.replay import Replay
-from zoolab.records import Messages, Model, Outcome, Tape, TapedCall
+from zoolab.records import Messages, Model, Outcome
 from zoolab.secrets import scrub_json
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import outcome_of
+from zoolab.tapes import Tape, TapedCall
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown, decode_record, encode_record
 from zoolab.trace.tape import call_as_text, difference

@@ -8,8 +8,9 @@ from typing import Any, Unpack
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import excerpt, visible
+from zoolab.keywords import refuse_unknown
 from zoolab.loop import Tools
-from zoolab.loop.options import WalkOptions, refuse_unknown
+from zoolab.options import WalkOptions
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Model, Record, Step
 from zoolab.runs import Trace, run

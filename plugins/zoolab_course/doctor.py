@@ -10,7 +10,7 @@ from typing import Any
 from zoolab.errors import ModelError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
-from zoolab.loop.about import about
+from zoolab.models.about import about
 from zoolab.records import Message, Model, Reply, Request, ToolCall
 from zoolab.steps.request import opening_messages
 from zoolab.steps.tool_call import read_calls

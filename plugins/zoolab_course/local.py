@@ -29,11 +29,12 @@ from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from zoolab.apis.chat import error_body
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab.files import read_table
+from zoolab.messages import text_of
 from zoolab.models.transport import offline_client
 from zoolab.records import Reply, Request
-from zoolab.records.messages import text_of
 from zoolab_course import needle, weights
 
 if TYPE_CHECKING:

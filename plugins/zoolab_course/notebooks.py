@@ -17,7 +17,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from zoolab.errors import ModelError, needs
+from zoolab.errors import ModelError
+from zoolab.extras import needs
 from zoolab.models.recording import OWN_RECORDINGS, Recording, shipped
 from zoolab.models.replay import Replay
 from zoolab.records import Model, Request

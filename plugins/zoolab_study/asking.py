@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from zoolab.errors import InvalidInput, InvalidTrace, needs
+from zoolab.errors import InvalidInput, InvalidTrace
+from zoolab.extras import needs
 from zoolab.jsontext import canonical, excerpt, json_or, one_line, visible
-from zoolab.loop.about import about
-from zoolab.loop.runner import Runner
+from zoolab.messages import text_of
+from zoolab.models.about import about
 from zoolab.records import Messages, Reply, Request, Step
-from zoolab.records.messages import text_of
+from zoolab.running.calls import Runner
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab.steps.execute import said

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, excerpt, one_line, pointer_to
+from zoolab.messages import calls_of
 from zoolab.models.recording import DELIVERY, RequestNames
 from zoolab.records import Decision, Message, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.records.messages import calls_of
 from zoolab.secrets import scrub, scrub_json
 from zoolab.show.inspector.compare import align
 from zoolab.steps.result import METADATA

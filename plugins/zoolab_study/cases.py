@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, digest, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.loop.options import Options
+from zoolab.options import Options
 from zoolab.records import Message
 from zoolab.steps.define import as_registry
 from zoolab.tools import ToolRegistry

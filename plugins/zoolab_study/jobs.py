@@ -26,7 +26,8 @@ from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab.jsontext import excerpt
 from zoolab.running.interrupts import ANEW, IN_TURN, interruptible
 from zoolab.running.threads import Threads

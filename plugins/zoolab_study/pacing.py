@@ -22,7 +22,7 @@ from zoolab.errors import InvalidInput, InvalidTrace, ModelError
 from zoolab.files import append_text, locked
 from zoolab.jsontext import digest, encode
 from zoolab.jsontext.values import encode_any
-from zoolab.loop.about import Wrapper, about
+from zoolab.models.about import Wrapper, about
 from zoolab.models.recording import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request

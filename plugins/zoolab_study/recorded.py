@@ -13,8 +13,9 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.models.recording import Header, Recording
-from zoolab.records import Decision, Outcome, Tape, TapedCall, Tool
+from zoolab.records import Decision, Outcome, Tool
 from zoolab.secrets import scrub_json
+from zoolab.tapes import Tape, TapedCall
 from zoolab.trace.codec import Shown
 from zoolab.trace.tape import call_as_text
 from zoolab_connect.taped import encode_outcome, outcomes_in

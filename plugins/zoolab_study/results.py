@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import needs
+from zoolab.extras import needs
 from zoolab.jsontext import lines_as_html
 from zoolab.runs import Trace
 from zoolab.text.wording import count

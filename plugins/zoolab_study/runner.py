@@ -23,10 +23,10 @@ from zoolab.errors import InvalidInput, ModelError, ZoolabError
 from zoolab.files import heal, make_folder
 from zoolab.jsontext import excerpt
 from zoolab.loop import walk
-from zoolab.loop.about import about
-from zoolab.loop.options import Options
+from zoolab.models.about import about
 from zoolab.models.endpoint import ApiModel
 from zoolab.models.network import check_reachable
+from zoolab.options import Options
 from zoolab.policy import Policy
 from zoolab.running.interrupts import Hold
 from zoolab.runs import Trace

@@ -14,9 +14,9 @@ import loop
 
 from zoolab.jsontext.readonly import read_only
 from zoolab.jsontext.values import is_strict
-from zoolab.loop.budget import Budget
-from zoolab.loop.runner import Job, Runner
+from zoolab.limits.budget import Budget
 from zoolab.records import Context, Limits, Messages, Outcome, Reply, Request, Result, ToolCall, Verdict
+from zoolab.running.calls import Job, Runner
 from zoolab.running.interrupts import Hold
 from zoolab.steps.result import make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls

@@ -24,8 +24,8 @@ from zoolab.apis.interface import Api, check
 from zoolab.apis.plain import WireWarning
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.messages import Message
 from zoolab.records.exchange import Request
-from zoolab.records.messages import Message
 
 __all__ = ["APIS", "Api", "WireBody", "WireWarning", "api", "api_of", "check", "registered", "translate"]
 __all__ += ["translate_reply"]

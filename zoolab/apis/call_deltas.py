@@ -7,8 +7,8 @@ from typing import Any
 from zoolab.apis.merging import merge
 from zoolab.apis.reading import as_dict, dicts_in
 from zoolab.jsontext import encode
-from zoolab.records.exchange import without
-from zoolab.records.messages import Message
+from zoolab.jsontext.values import without
+from zoolab.messages import Message
 
 Body = dict[str, Any]
 

@@ -24,9 +24,10 @@ from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.errors import ModelError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
-from zoolab.records.exchange import Reply, Request, without
-from zoolab.records.messages import Message
-from zoolab.records.outgoing import outgoing, sendable
+from zoolab.jsontext.values import without
+from zoolab.messages import Message
+from zoolab.messages.outgoing import outgoing, sendable
+from zoolab.records.exchange import Reply, Request
 from zoolab.tokens import Tokens
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -171,7 +172,7 @@ class ChatCompletions(Api):
         return {"role": "assistant", "content": content, **others, **({"tool_calls": calls} if calls else {})}
 
     def _messages(self, request: Request, notes: Notes) -> Any:
-        """The messages as they are sent: `zoolab.records.outgoing` says what that changes."""
+        """The messages as they are sent: `zoolab.messages.outgoing` says what that changes."""
         for index, message in enumerate(request.prefix):
             made, lines = sendable(index, message)
             code = "message_dropped" if made is None else "message_field"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from zoolab.errors import Problem
+from zoolab.errors import InvalidInput, Problem
 from zoolab.jsontext import excerpt
+from zoolab.messages import Condensed, Message, Messages
+from zoolab.running.interrupts import interruptible
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 
@@ -22,6 +24,20 @@ def check_conversation(messages: Sequence[Any]) -> tuple[Problem, ...]:
     if not messages:
         return (_problem("/messages", "at least one message", "none"),)
     return (*_each_alone(messages), *_calls_and_results(messages))
+
+
+def condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: Messages) -> Messages:
+    """Return what `condense` makes of the messages; raises `InvalidInput` if an endpoint would refuse it."""
+    made: Any = interruptible(condense, messages.tolist())
+    expected = "a list of messages in which each call stands before its result"
+    if not isinstance(made, list | tuple):
+        raise InvalidInput(f"condense returned {excerpt(made, 60)}", expected=expected)
+    if [*made] == messages.tolist():
+        return messages
+    for problem in check_conversation(made):
+        advice = "leave out a call together with all of its results"
+        raise InvalidInput(f"condense returned messages with {problem}", expected=expected, advice=advice)
+    return Condensed(made, messages)
 
 
 def _problem(pointer: str, expected: str, received: str) -> Problem:

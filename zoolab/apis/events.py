@@ -13,7 +13,7 @@ from typing import Any
 from zoolab.apis.reading import as_dict
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode_line, excerpt
-from zoolab.records.messages import Message
+from zoolab.messages import Message
 
 Body = dict[str, Any]
 NOT_JSON = (ValueError, RecursionError)

@@ -22,8 +22,9 @@ from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt, json_or
 from zoolab.jsontext.readonly import MAX_LEVELS, TooDeep
-from zoolab.records.exchange import Reply, Request, without
-from zoolab.records.messages import Message
+from zoolab.jsontext.values import without
+from zoolab.messages import Message
+from zoolab.records.exchange import Reply, Request
 from zoolab.tokens import Tokens
 
 Body = dict[str, Any]

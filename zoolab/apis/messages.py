@@ -1,6 +1,6 @@
 """Reads messages, calls and results in Chat Completions' form, to write them in the form of an API.
 
-What has no form raises `InvalidInput`. Views use `text_of` and `calls_of` of `zoolab.records.messages`, which
+What has no form raises `InvalidInput`. Views use `text_of` and `calls_of` of `zoolab.messages`, which
 never raise.
 """
 
@@ -14,8 +14,8 @@ from zoolab.apis.conversation import ROLES
 from zoolab.apis.reading import Reading
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, json_or
-from zoolab.records.messages import Message, free_ids
-from zoolab.records.outgoing import RAW
+from zoolab.messages import Message, free_ids
+from zoolab.messages.outgoing import RAW
 
 
 def text_sent(message: Message) -> str:

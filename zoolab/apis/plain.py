@@ -25,8 +25,8 @@ from zoolab.errors import InvalidInput
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
-from zoolab.records.messages import Message
-from zoolab.records.outgoing import RAW, sendable_name
+from zoolab.messages import Message
+from zoolab.messages.outgoing import RAW, sendable_name
 
 Path = tuple[str | int, ...]
 #: The codes of warnings, and what each says.

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from zoolab.errors import ZoolabError
 from zoolab.jsontext import MAX_DEPTH, encode, excerpt
-from zoolab.records.outgoing import RAW
+from zoolab.messages.outgoing import RAW
 
 _LONGEST_SHOWN = 300
 

@@ -19,13 +19,13 @@ from zoolab.commands.listing import print_json
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import encode, visible
 from zoolab.loop import Walk, walk
-from zoolab.loop.about import about
+from zoolab.messages import calls_of
+from zoolab.models.about import about
 from zoolab.models.recording import Recording
 from zoolab.plugins import NAMES
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
 from zoolab.records import KINDS, Decision, Message, Step
-from zoolab.records.messages import calls_of
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab.show.moment import Moment, moments_of

@@ -140,7 +140,9 @@ def _frozen_dict(value: dict[Any, Any], level: int) -> ReadOnlyDict:
             if type(item) not in _FINISHED:
                 inside = _frozen(item, level + 1)
                 _put_in_dict(made, key, inside)
-            deepest = max(deepest, json_levels(inside))
+            levels = json_levels(inside)
+            if levels > deepest:
+                deepest = levels
     made._levels = 1 + deepest
     return made
 

@@ -23,7 +23,7 @@ import dataclasses
 import enum
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, canonical, encode_line, encode_strict, excerpt, is_utf8, nesting
@@ -200,3 +200,19 @@ _BY_METHOD: dict[str, Callable[[Any], Any]] = {
     "to_dict": lambda frame: frame.to_dict("records") if hasattr(frame, "columns") else frame.tolist(),
     "tolist": lambda array: array.tolist(),
 }
+
+
+def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return a body without some of its settings.
+
+    >>> without({"seed": 1, "reasoning": {"effort": "low", "summary": "auto"}}, ["seed", "reasoning.effort"])
+    {'reasoning': {'summary': 'auto'}}
+    """
+    kept = dict(body)
+    for name in names:
+        outer, dot, inner = name.partition(".")
+        if not dot:
+            kept.pop(name, None)
+        elif isinstance(kept.get(outer), dict):
+            kept[outer] = without(kept[outer], [inner])
+    return kept

@@ -8,9 +8,10 @@ from typing import Any, Unpack
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext.readonly import read_only
-from zoolab.loop.about import about
-from zoolab.loop.options import Options, WalkOptions, check_model, passes_on
+from zoolab.keywords import passes_on
 from zoolab.loop.turns import Turns
+from zoolab.models.about import about
+from zoolab.options import Options, WalkOptions, check_model
 from zoolab.records import Message, Messages, Model, Record, Step
 from zoolab.running.interrupts import Hold, is_held
 from zoolab.steps.define import as_registry

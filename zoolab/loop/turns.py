@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from zoolab.bound import Bound
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.readonly import read_only
-from zoolab.loop.about import about, listening, tell_delta
-from zoolab.loop.budget import Budget
-from zoolab.loop.options import Options
-from zoolab.loop.runner import Interrupted, Job, Runner
+from zoolab.limits.budget import Budget
+from zoolab.messages.ends import says_something
+from zoolab.models.about import about
+from zoolab.models.deltas import listening, tell_delta
+from zoolab.options import Options
 from zoolab.records import (
     Context,
     Decision,
@@ -28,14 +30,12 @@ from zoolab.records import (
     Request,
     Result,
     Step,
-    TapedCall,
     ToolCall,
     Verdict,
     Withheld,
     without,
 )
-from zoolab.records.ends import says_something
-from zoolab.records.messages import Condensed
+from zoolab.running.calls import Interrupted, Job, Runner
 from zoolab.running.interrupts import interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, denied, refused, said
@@ -43,10 +43,11 @@ from zoolab.steps.request import opening_messages
 from zoolab.steps.result import METADATA, make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls, with_arguments
 from zoolab.steps.validate import check_call, check_with_repair, refusal, refuse_unfinished
-from zoolab.tools import Bound, Tool, ToolRegistry
+from zoolab.tapes import TapedCall
+from zoolab.tools import Tool, ToolRegistry
 
 if TYPE_CHECKING:
-    from zoolab.loop.answers import AnswerSchema
+    from zoolab.answers import AnswerSchema
 
 Ask = Generator[Step, Record | Step | None, Any]
 
@@ -78,21 +79,21 @@ class Turns:
         self.turn = options.first_turn - 1
         #: How many turns of the question there were before the walk.
         self.before = 0
-        self.registry = ToolRegistry()
+        self.registry: ToolRegistry
         self.offered: tuple[dict[str, Any], ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
         self.messages = Messages()
         #: How many of them an earlier walk has shown.
         self.known = 0
-        self.ids = CallIds()
+        self.ids: CallIds
         #: The reply of this turn.
-        self.reply = Reply({"role": "assistant", "content": None})
+        self.reply: Reply
         #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
         self.failures: dict[str | None, int] = {}
         #: The last result of each call, by its name and its arguments as canonical JSON.
         self.results: defaultdict[str, dict[str, Result]] = defaultdict(dict)
         #: The slots of this turn whose calls ran.
-        self.ran: frozenset[int] = frozenset()
+        self.ran = set[int]()
         #: The tool messages of outcomes that were shown, made before anybody could change the value.
         self.made: dict[int, Result] = {}
         #: What came while calls were pending: they are answered first, then it goes up.
@@ -104,9 +105,9 @@ class Turns:
         #: What the final answer has to be; None for any text.
         self.answers: AnswerSchema | None = None
         if options.answer_schema is not None:
-            from zoolab.loop.answers import AnswerSchema
+            from zoolab.answers import AnswerSchema
 
-            self.answers = AnswerSchema(options)
+            self.answers = AnswerSchema(options.answer_schema, options.system, options.repair)
             self.system, self.settings = self.answers.asked_for(calls)
         self.tape = options.tape
         if self.tape is not None:
@@ -157,7 +158,9 @@ class Turns:
         if not first and choice != "none":
             choice = "auto"  # a forced choice holds for the first request alone, or no walk would end
         if self.options.condense is not None and not first:
-            self.messages = _condensed(self.options.condense, self.messages)
+            from zoolab.apis.conversation import condensed
+
+            self.messages = condensed(self.options.condense, self.messages)
         if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
         request = Request(self.messages, self.offered, choice, self.settings, self.withheld)
@@ -250,8 +253,7 @@ class Turns:
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
             )
-            if answer is not None:
-                verdict = _settled(answer, verdict)
+            verdict = _settled(answer, verdict)
             if not verdict.ok and verdict.error_code in MODELS_FAULT:
                 self.failures[budget] = failed + 1
             verdicts.append(verdict)
@@ -286,14 +288,13 @@ class Turns:
         asked: dict[int, tuple[Tool, dict[str, Any]]] = {}
         for slot, call in enumerate(calls):
             verdict = verdicts[slot]
-            if not verdict.ok:
+            tool = self.registry.get(call.name)
+            if verdict.ok and tool is None:  # a person may have allowed what does not exist
+                verdict = check_call(call, self.registry)
+            if tool is None or not verdict.ok:
                 outcomes[slot] = refused(call, verdict)
                 if self.tape is not None and (said := self.tape.refusal(call, verdict)):
                     self.made[slot] = replace(said, tool_call_id=call.id)
-                continue
-            tool = self.registry.get(call.name)
-            if tool is None:  # a person may have allowed what does not exist
-                outcomes[slot] = refused(call, check_call(call, self.registry))
                 continue
             if self.interrupt is not None:
                 outcomes[slot] = INTERRUPTED
@@ -314,7 +315,7 @@ class Turns:
             outcomes = [INTERRUPTED if slot in jobs else outcome for slot, outcome in enumerate(outcomes)]
             jobs = {}
         # What a tape gives has run before if it took time.
-        self.ran = frozenset(jobs) | {slot for slot in played if outcomes[slot].duration_ms}
+        self.ran = {*jobs, *(slot for slot in played if outcomes[slot].duration_ms)}
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
@@ -324,9 +325,8 @@ class Turns:
                 said = played.get(slot)
                 self.made[slot] = replace(said, tool_call_id=call.id) if said else self._make(call, outcome)
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
-                outcomes[slot] = outcome
+                outcomes[slot] = _settled(answer, outcome)
                 if answer is not None:
-                    outcomes[slot] = _settled(answer, outcome)
                     self.made[slot] = self._make(call, outcomes[slot])
         return outcomes
 
@@ -497,21 +497,6 @@ def _with_answer(messages: Messages, reply: Reply) -> tuple[Messages, int]:
     # Endpoints send `"tool_calls": []`, and refuse it when it comes back.
     empty = "tool_calls" in reply.message
     return messages.with_next(without(reply.message, ["tool_calls"]) if empty else reply.message), 1
-
-
-def _condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: Messages) -> Messages:
-    from zoolab.apis.conversation import check_conversation
-
-    made: Any = interruptible(condense, messages.tolist())
-    expected = "a list of messages in which each call stands before its result"
-    if not isinstance(made, list | tuple):
-        raise InvalidInput(f"condense returned {excerpt(made, 60)}", expected=expected)
-    if [*made] == messages.tolist():
-        return messages
-    for problem in check_conversation(made):
-        advice = "leave out a call together with all of its results"
-        raise InvalidInput(f"condense returned messages with {problem}", expected=expected, advice=advice)
-    return Condensed(made, messages)
 
 
 def _without_measures(result: Result) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zoolab.apis import APIS
-from zoolab.loop.about import tell_delta
+from zoolab.models.deltas import tell_delta
 from zoolab.records import Reply
 
 

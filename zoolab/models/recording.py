@@ -34,8 +34,8 @@ from zoolab.files import heal, is_half, locked, privately, system_errors
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
 from zoolab.jsontext.readonly import ReadOnlyDict
 from zoolab.jsontext.values import any_json, is_strict
+from zoolab.messages.outgoing import sendable
 from zoolab.records import Messages, Request, without
-from zoolab.records.outgoing import sendable
 from zoolab.secrets import scrub_json
 
 VERSION = 1

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from zoolab.apis import APIS
 from zoolab.apis.chat import ChatCompletions, completion_of, error_body
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
-from zoolab.loop.about import about
+from zoolab.models.about import about
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import offline_client

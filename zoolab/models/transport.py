@@ -17,7 +17,7 @@ from zoolab.apis.conversation import check_conversation
 from zoolab.apis.events import server_sent
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.loop.about import about
+from zoolab.models.about import about
 from zoolab.records import Model
 
 if TYPE_CHECKING:

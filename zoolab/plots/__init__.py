@@ -9,7 +9,7 @@ any figure such a text. What is registered in the group `zoolab.displays` is fou
 displays of many runs come from `zoolab_study`.
 """
 
-from zoolab.errors import needs
+from zoolab.extras import needs
 from zoolab.lazy import lazily
 
 needs("matplotlib", "pandas")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.messages import text_of
 from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PALE, RED, SMALL
 from zoolab.plots.display import Display, finish, name_rows, plain, write
 from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
 from zoolab.records import KINDS, Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.records.messages import text_of
 from zoolab.show.wording import as_text
 from zoolab.text.wording import count
 from zoolab.tools import ToolRegistry

@@ -185,6 +185,10 @@ class Audit:
         append_text(self.path, encode_line(entry) + "\n")
 
 
+#: Cannot change, so that all who give no policy share it.
+_BY_DEFAULT = Policy()
+
+
 class Permissions:
     """A policy with a memory: what was allowed for the session, or for always, is not asked again.
 
@@ -211,7 +215,7 @@ class Permissions:
     def __init__(
         self, policy: Policy | None = None, path: str | Path | None = None, audit: str | Path | None = None
     ) -> None:
-        self.policy = policy or Policy()
+        self.policy = policy or _BY_DEFAULT
         self._file = None if path is None else PolicyFile(path)
         self._audit = None if audit is None else Audit(audit)
         self._unwatched = path is None and audit is None

@@ -14,19 +14,20 @@ step with it. What is on the wire (messages, tools) stays a dict in OpenAI's Cha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
-from zoolab.errors import CallError, Fault, InvalidInput, Problem
+from zoolab.errors import CallError, InvalidInput, Problem
+from zoolab.fault import Fault
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
-from zoolab.jsontext.values import as_text
-from zoolab.records.ends import End
-from zoolab.records.exchange import Reply, Request, Withheld, advice_on, without
-from zoolab.records.messages import Message, Messages
-from zoolab.tokens import Price, is_number
+from zoolab.jsontext.values import as_text, without
+from zoolab.limits import Limits
+from zoolab.messages import Message, Messages
+from zoolab.messages.ends import End
+from zoolab.records.exchange import Reply, Request, Withheld, advice_on
 from zoolab.tools import Context, Tool, ToolRegistry
 
 __all__ = ["KINDS", "Context", "Decision", "End", "Failure", "Fault", "Kind", "Limits", "Message", "Messages"]
@@ -40,9 +41,6 @@ KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execut
 
 _set = object.__setattr__
 _CHOICES = ("once", "session", "always", "deny", "pending")
-RESULT_BYTES = 16 * 1024
-#: Requests that a walk and the walks inside it may make together, for each of its turns.
-REQUESTS_A_TURN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,60 +241,6 @@ class Result:
 Record = ToolRegistry | Request | ToolCall | Reply | Verdict | Outcome | Decision | Result
 
 
-Earlier = tuple[ToolCall, dict[str, Any] | None, Result]
-
-
-class TapedCall(NamedTuple):
-    """What a tape holds of one call: its outcome, and what a person was asked and answered before it."""
-
-    outcome: Outcome
-    #: The tool message that answered the call; None to make it anew.
-    result: Result | None = None
-    asked: Decision | None = None
-    answer: Decision | Outcome | None = None
-
-    @property
-    def ran(self) -> bool:
-        """Whether the call had permission; a tool that is denied something itself raises an exception."""
-        error = self.outcome.error
-        return error is None or error.code != "permission_denied" or error.exception is not None
-
-
-class Tape(Protocol):
-    """Gives calls the outcomes that they had: `zoolab.trace.tape` makes one of a trace.
-
-    A class that says it is a `Tape` needs to define only what it does otherwise than an empty one.
-    """
-
-    #: In how many turns before the walk the calls of a tool failed validation; None stands for unknown tools.
-    failures: Mapping[str | None, int] = {}
-    #: The turns before the walk that count as its own.
-    turns: int = 0
-    #: The calls before the walk, with the arguments that ran, and their results.
-    earlier: Sequence[Earlier] = ()
-
-    def take(self, _tool: Tool, _arguments: Mapping[str, Any], /) -> TapedCall | None:
-        """Return what the tape holds of the next such call, or None if it holds none."""
-        return None
-
-    def decide(
-        self, _tool: Tool, _arguments: Mapping[str, Any], decision: Decision, /
-    ) -> Decision | TapedCall:
-        """Return what holds for a call that `take` did not give; `decision` is what the policy says."""
-        return decision
-
-    def refusal(self, _call: ToolCall, _verdict: Verdict, /) -> Result | None:
-        """Return the tool message that answered the next such call, which failed validation, or None."""
-        return None
-
-    def keep(self, _tool: Tool, _arguments: Mapping[str, Any], outcome: Outcome, _ran: bool, /) -> Outcome:
-        """Return the outcome of a call that was not on the tape, marked as such or written down.
-
-        It ran, or it was denied, or a person gave the outcome in its place.
-        """
-        return outcome
-
-
 class Step(NamedTuple):
     """One step of a walk. A named tuple, since a walk makes so many of them.
 
@@ -358,84 +302,8 @@ class Model(Protocol):
     """Anything that turns a request into a reply; a plain function is a model.
 
     A model may say more of itself, by attributes: `model`, `name`, `who`, `made`, `calls`, `settings`,
-    `deterministic`, `body`, `equip`, `client`, `recording`. `zoolab.loop.about.About` says what each one
+    `deterministic`, `body`, `equip`, `client`, `recording`. `zoolab.models.about.About` says what each one
     means and what holds without it; all that asks a model about itself asks there.
     """
 
     def __call__(self, request: Request, /) -> Reply: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of a walk, and of the walks that its tools start: these share what is left to it.
-
-    Args:
-        turns: Requests to the model.
-        calls_per_turn: Calls of one reply that are run; the others are answered with an error.
-        retries: Turns in which calls of one tool may fail validation; several in one reply count once, and
-            unknown names share one budget. So many replies that fail at the endpoint are asked for again.
-        seconds: Time for the whole walk, with the walks inside it; None for no limit.
-        repeats: The same call with the same result, in a row, ends the walk; None for no limit.
-        depth: Levels of walks inside this one: 1 allows sub-agents without sub-agents of their own,
-            0 allows none.
-        tokens: Tokens sent and received, with those of the walks inside it; None for no limit. The
-            last reply may go over, because its tokens are known only when it is there.
-        cost: Money, with that of the walks inside it; needs `prices`. None for no limit.
-        prices: What models cost, by name: `{"gpt-x": Price(input=2.5, output=10.0)}`.
-        result_bytes: The longest result that is sent to the model; what is longer is cut.
-        requests: Requests of this walk and of the walks inside it together; by default 16 for each turn.
-
-    >>> Limits(turns=0)
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: Limits(turns=0); expected a whole number of at least 1
-    """
-
-    turns: int = 5
-    calls_per_turn: int = 15
-    retries: int = 2
-    seconds: float | None = None
-    repeats: int | None = None
-    depth: int = 3
-    tokens: int | None = None
-    cost: float | None = None
-    prices: Mapping[str, Price] | None = None
-    result_bytes: int = RESULT_BYTES
-    requests: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, (least, optional) in _WHOLE.items():
-            value = getattr(self, name)
-            missing = optional and value is None
-            if not missing and not (hasattr(value, "__index__") and is_number(value, least)):
-                raise _refused(name, value, f"a whole number of at least {least}", optional)
-        for name in ("seconds", "cost"):
-            value = getattr(self, name)
-            if value is not None and not (is_number(value, 0) and value > 0):
-                raise _refused(name, value, "a number above 0", optional=True)
-        named = self.prices.items() if isinstance(self.prices, Mapping) else [(None, self.prices)]
-        priced = all(isinstance(name, str) and isinstance(price, Price) for name, price in named)
-        if self.prices is not None and not priced:
-            raise _refused("prices", self.prices, "a dict of Price by model", optional=True)
-        if self.cost is not None and not self.prices:
-            raise InvalidInput(
-                f"Limits(cost={self.cost}) needs prices",
-                advice='give prices={"name of the model": Price(input=2.5, output=10.0)}',
-            )
-
-
-#: The least of each whole number, and whether None stands for no limit.
-_WHOLE: Mapping[str, tuple[int, bool]] = {
-    "turns": (1, False),
-    "calls_per_turn": (1, False),
-    "retries": (0, False),
-    "repeats": (2, True),
-    "depth": (0, False),
-    "tokens": (1, True),
-    "result_bytes": (1, False),
-    "requests": (1, True),
-}
-
-
-def _refused(name: str, value: object, expected: str, optional: bool) -> InvalidInput:
-    allowed = f"{expected}, or None for no limit" if optional else expected
-    return InvalidInput(f"Limits({name}={excerpt(value)})", expected=allowed)

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoolab.errors import Fault, InvalidInput, ModelError
+from zoolab.errors import InvalidInput, ModelError
+from zoolab.fault import Fault
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
-from zoolab.jsontext.values import any_json, as_text, is_strict
-from zoolab.records.ends import MEANINGS, WHOLE, End, end_of
-from zoolab.records.messages import Message, Messages, calls_of, text_of
-from zoolab.records.notes import notes_of
-from zoolab.records.outgoing import outgoing
+from zoolab.jsontext.values import any_json, as_text, is_strict, without
+from zoolab.messages import Message, Messages, calls_of, text_of
+from zoolab.messages.ends import MEANINGS, WHOLE, End, end_of
+from zoolab.messages.notes import notes_of
+from zoolab.messages.outgoing import outgoing
 
 _set = object.__setattr__
 _NO_SETTINGS: Mapping[str, Any] = read_only({})
@@ -161,12 +162,10 @@ class Reply:
         try:
             message = read_only(self.message)
             _set(self, "message", message if is_strict(message) else read_only(any_json(message)))
-            if self.usage is not None:
-                _set(self, "usage", _read_only_dict(self.usage))
-            if self.raw is not None:
-                _set(self, "raw", _read_only_dict(self.raw))
-            if self.sent is not None:
-                _set(self, "sent", _read_only_dict(self.sent))
+            for name in ("usage", "raw", "sent"):
+                given = getattr(self, name)
+                if given is not None:
+                    _set(self, name, _read_only_dict(given))
             if self.pieces or type(self.pieces) is not tuple:
                 _set(self, "pieces", read_only(_only(dict, self.pieces)))
         except TooDeep as error:
@@ -230,22 +229,6 @@ class Reply:
 def _line_of(message: Message) -> str:
     calls = (f"{call.name} {excerpt(call.arguments, 400)}" for call in calls_of(message)[:_SHOWN])
     return "; ".join([f"{excerpt(message.get('role'))[1:-1]}: {excerpt(text_of(message), 400)}", *calls])
-
-
-def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return a body without some of its settings.
-
-    >>> without({"seed": 1, "reasoning": {"effort": "low", "summary": "auto"}}, ["seed", "reasoning.effort"])
-    {'reasoning': {'summary': 'auto'}}
-    """
-    kept = dict(body)
-    for name in names:
-        outer, dot, inner = name.partition(".")
-        if not dot:
-            kept.pop(name, None)
-        elif isinstance(kept.get(outer), dict):
-            kept[outer] = without(kept[outer], [inner])
-    return kept
 
 
 def _read_only_dict(given: object) -> Mapping[str, Any] | None:

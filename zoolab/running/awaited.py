@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable
 from contextlib import suppress
 from importlib import import_module
+from types import CoroutineType
 from typing import Any
 
 from zoolab.errors import ExecutionFailed
@@ -158,3 +159,12 @@ async def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
     if tasks:
         await asyncio.wait(tasks, timeout=CANCEL_GRACE)
     await loop.shutdown_asyncgens()
+
+
+def result_of(coroutine: CoroutineType[Any, Any, Any]) -> Any:
+    """Await a coroutine to its end, in a thread of its own, because this one may have a loop that runs."""
+    done = Done()
+    if not done.run_in_thread(lambda: asyncio.run(coroutine)):
+        return await_here(coroutine)
+    done.wait()
+    return done.result()

@@ -10,11 +10,14 @@ from itertools import zip_longest
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab.jsontext import excerpt
+from zoolab.keywords import passes_on, refuse_unknown
 from zoolab.loop import Tools, walk
-from zoolab.loop.options import SharedOptions, WalkOptions, passes_on, refuse_unknown
-from zoolab.records import Message, Model, Record, Step, Tape
+from zoolab.options import SharedOptions, WalkOptions
+from zoolab.records import Message, Model, Record, Step
+from zoolab.tapes import Tape
 from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog, cannot_write, drive
 

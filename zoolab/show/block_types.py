@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any, Literal
 
 from zoolab.errors import Problem
+from zoolab.messages import calls_of
 from zoolab.records import Fault, Message
-from zoolab.records.messages import calls_of
 from zoolab.show.wording import as_text, content_of, headline, other_fields, pretty
 from zoolab.text.markup import visible
 from zoolab.text.wording import count, differences

@@ -12,8 +12,8 @@ from zoolab.errors import Problem, ZoolabError
 from zoolab.jsontext import encode, pointer_to
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.lint import Finding, lint
+from zoolab.messages import calls_of
 from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Result, ToolCall, Verdict
-from zoolab.records.messages import calls_of
 from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
+from zoolab.messages import text_of
 from zoolab.records import Decision, Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.records.messages import text_of
 from zoolab.schema.checker import schema_words
 from zoolab.text.wording import count, duration
 from zoolab.tools import ToolRegistry

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from inspect import isroutine
 from types import MethodType
 from typing import Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
+from zoolab.adapters import MethodTool, NamedTool, fields_of_others
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
+from zoolab.schema.descriptors import is_callable_tool
 from zoolab.tools import (
     Context,
-    MethodTool,
     Resource,
     Risk,
     Tool,
     ToolRegistry,
-    from_callable_tool,
-    is_callable_tool,
 )
 
 P = ParamSpec("P")
@@ -47,20 +44,6 @@ class _Maker(Protocol):
     """What `@tool(...)` returns."""
 
     def __call__(self, function: Callable[P, R], /) -> Tool[P, R]: ...
-
-
-class NamedTool(Protocol):
-    """A tool of another framework, for type checkers."""
-
-    @property
-    def name(self) -> str:
-        """What the model calls it."""
-        ...
-
-    @property
-    def description(self) -> str | None:
-        """What the model reads of it."""
-        ...
 
 
 @overload
@@ -123,8 +106,8 @@ def tool(
 
     def make(function: Any, /) -> Tool:
         if is_callable_tool(function):
-            return replace(from_callable_tool(function), **given)
-        fields = _of_others(function)
+            return replace(Tool.described_by(function), **given)
+        fields = fields_of_others(function)
         if fields is not None:
             if strict or param_names is not None:
                 what = "strict and param_names describe functions, not other tools"
@@ -183,17 +166,8 @@ def as_registry(tools: ToolRegistry | Tool | Callable[..., Any] | Iterable[Any])
 def _as_tool(member: Any) -> Any:
     if isinstance(member, Tool) or is_callable_tool(member):
         return member
-    if not callable(member) and _of_others(member) is None:
+    if not callable(member) and fields_of_others(member) is None:
         raise InvalidInput(
             f"{excerpt(member)} is not a tool", expected="tools or functions, for instance [add]"
         )
     return tool(member)
-
-
-def _of_others(value: Any) -> dict[str, Any] | None:
-    """Return the fields of a tool that another framework made, if what is registered knows its form."""
-    if isroutine(value) or isinstance(value, Tool | type | partial | str | int):
-        return None
-    from zoolab.plugins import TOOLS
-
-    return next((fields for _, read in TOOLS.everything() if (fields := read(value)) is not None), None)

@@ -1,7 +1,7 @@
 """Step 5, execute: a call runs, and whatever happens to it becomes an outcome.
 
 An exception, `SystemExit` included, is an outcome too: the model reads it. How several calls run side by
-side, with their timeouts, is in `zoolab.loop.runner`.
+side, with their timeouts, is in `zoolab.running.calls`.
 """
 
 from __future__ import annotations

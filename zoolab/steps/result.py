@@ -12,7 +12,8 @@ from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import encode
 from zoolab.jsontext.readonly import MAX_BITS
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.records import RESULT_BYTES, Failure, Outcome, Result
+from zoolab.limits import RESULT_BYTES
+from zoolab.records import Failure, Outcome, Result
 
 Envelope = Literal["json", "plain"]
 

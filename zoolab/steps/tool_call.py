@@ -11,8 +11,8 @@ from typing import Any
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode, excerpt
+from zoolab.messages import free_ids, text_of
 from zoolab.records import Message, ToolCall
-from zoolab.records.messages import free_ids, text_of
 from zoolab.tools import ToolRegistry
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from zoolab.bound import Bound
 from zoolab.errors import InvalidArguments, InvalidInput, Problem
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.jsontext.readonly import read_only
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.running.interrupts import interruptible
-from zoolab.tools import Bound, Tool, ToolRegistry
-
-if TYPE_CHECKING:
-    pass
+from zoolab.tools import Tool, ToolRegistry
 
 
 class Repairer(Protocol):

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
+from zoolab.adapters import ForeignTool
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.loop.options import Options
+from zoolab.options import Options
 from zoolab.records import (
     Decision,
     Failure,
@@ -28,7 +29,7 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
-from zoolab.tools import ForeignTool, ToolRegistry
+from zoolab.tools import ToolRegistry
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from zoolab.errors import InvalidSchema, ModelError
+from zoolab.messages import text_of
 from zoolab.records import Message, Messages, Reply, Request, Result, Step, ToolCall
-from zoolab.records.messages import text_of
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call, refuse_unfinished
 from zoolab.tools import ToolRegistry

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.loop import Walk, walk
-from zoolab.loop.about import Wrapper
+from zoolab.models.about import Wrapper
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Limits, Model, Record, Reply, Request, Step
 from zoolab.steps.define import as_registry

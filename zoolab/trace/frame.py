@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import ERROR_CODES, needs
+from zoolab.errors import ERROR_CODES
+from zoolab.extras import needs
 from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Fault, Outcome, Reply, Request, Result, Step, Verdict
 from zoolab.tokens import Tokens

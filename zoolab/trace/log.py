@@ -16,8 +16,8 @@ from zoolab.errors import InvalidInput, LoopError, Recording, ZoolabError
 from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import encode_any, is_strict
 from zoolab.loop import Steps, Walk
+from zoolab.messages import Condensed
 from zoolab.records import Fault, Message, Messages, Record, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.records.messages import Condensed
 from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said

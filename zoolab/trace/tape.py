@@ -12,12 +12,11 @@ from typing import Any, Literal
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import canonical, excerpt
 from zoolab.jsontext.values import any_json
-from zoolab.loop.about import about
 from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
+from zoolab.models.about import about
 from zoolab.models.recording import RequestNames, nearest_difference
 from zoolab.records import (
     Decision,
-    Earlier,
     Limits,
     Model,
     Outcome,
@@ -26,12 +25,11 @@ from zoolab.records import (
     Request,
     Result,
     Step,
-    Tape,
-    TapedCall,
     ToolCall,
     Verdict,
 )
 from zoolab.steps.result import METADATA
+from zoolab.tapes import Earlier, Tape, TapedCall
 from zoolab.tools import Tool
 from zoolab.trace.calls import Call, Turn, question_at
 from zoolab.trace.codec import Shown

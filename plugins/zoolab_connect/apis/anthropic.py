@@ -45,9 +45,10 @@ from zoolab.apis.reading import Reading, as_dict
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import plain
-from zoolab.records.exchange import Reply, Request, without
-from zoolab.records.messages import Message
-from zoolab.records.outgoing import RAW
+from zoolab.jsontext.values import without
+from zoolab.messages import Message
+from zoolab.messages.outgoing import RAW
+from zoolab.records.exchange import Reply, Request
 from zoolab.schema.parts import NO_PARAMETERS, subschemas
 from zoolab.tokens import Tokens
 from zoolab_connect.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out

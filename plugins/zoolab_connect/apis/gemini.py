@@ -49,8 +49,9 @@ from zoolab.apis.plain import Manner, Notes, Path, system_apart
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
-from zoolab.records.exchange import Reply, Request, without
-from zoolab.records.messages import Message
+from zoolab.jsontext.values import without
+from zoolab.messages import Message
+from zoolab.records.exchange import Reply, Request
 from zoolab.schema.parts import TYPES, subschemas
 from zoolab.tokens import Tokens
 

@@ -42,8 +42,9 @@ from zoolab.apis.messages import (
 from zoolab.apis.plain import Manner
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import encode_line
-from zoolab.records.exchange import Reply, Request, without
-from zoolab.records.messages import Message
+from zoolab.jsontext.values import without
+from zoolab.messages import Message
+from zoolab.records.exchange import Reply, Request
 from zoolab.tokens import Tokens
 
 #: Where a message keeps its thinking.

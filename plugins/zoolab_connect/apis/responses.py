@@ -42,9 +42,10 @@ from zoolab.apis.messages import (
 from zoolab.apis.plain import Manner, Notes, Placed, as_text_of_object, without_empty
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import canonical, digest, encode, excerpt
-from zoolab.records.exchange import Reply, Request, without
-from zoolab.records.messages import Message
-from zoolab.records.outgoing import RAW
+from zoolab.jsontext.values import without
+from zoolab.messages import Message
+from zoolab.messages.outgoing import RAW
+from zoolab.records.exchange import Reply, Request
 from zoolab.tokens import Tokens
 from zoolab_connect.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
 

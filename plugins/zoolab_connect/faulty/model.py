@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
-from zoolab.errors import Fault, marked
+from zoolab.fault import Fault, marked
 from zoolab.jsontext import encode
-from zoolab.loop.about import about
+from zoolab.models.about import about
 from zoolab.models.openai import explain
 from zoolab.models.recording import name_without_ids
 from zoolab.models.transport import http_library

@@ -15,7 +15,8 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from zoolab.apis.messages import json_object
-from zoolab.errors import Fault, InvalidSchema
+from zoolab.errors import InvalidSchema
+from zoolab.fault import Fault
 from zoolab.jsontext import encode
 from zoolab.records import Message, Reply, Request, without
 from zoolab.schema.checker import SchemaChecker

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from types import CoroutineType
 from typing import Any, NamedTuple
 
-from zoolab.errors import GOING_ON, Fault, InvalidInput, ToolTimeout, marked
+from zoolab.errors import InvalidInput, ToolTimeout
+from zoolab.fault import GOING_ON, Fault, marked
 from zoolab.jsontext import canonical, encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.tools import Context, Tool, ToolReturn

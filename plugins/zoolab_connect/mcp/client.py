@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound, needs
+from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound
+from zoolab.extras import needs
 from zoolab.jsontext import encode, visible
 from zoolab.records import Message
 from zoolab.secrets import scrub

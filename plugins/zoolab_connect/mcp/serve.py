@@ -10,11 +10,12 @@ from contextlib import redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import to_json_value
-from zoolab.loop.runner import Job, Runner
 from zoolab.policy import Permissions
+from zoolab.running.calls import Job, Runner
 from zoolab.running.threads import Threads
 from zoolab.steps.result import make_result
 from zoolab.tools import Tool, ToolRegistry

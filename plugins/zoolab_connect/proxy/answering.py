@@ -13,9 +13,10 @@ from typing import Any
 
 from zoolab.apis import APIS
 from zoolab.apis.reading import as_dict
-from zoolab.errors import Fault, InvalidInput, ModelError, ReplayMiss, ZoolabError
+from zoolab.errors import InvalidInput, ModelError, ReplayMiss, ZoolabError
+from zoolab.fault import Fault
 from zoolab.jsontext import encode_line
-from zoolab.loop.about import about
+from zoolab.models.about import about
 from zoolab.models.transport import expect_one_reply, models_listed
 from zoolab.records import Message, Model, Reply, Request, without
 from zoolab_connect.faulty.model import SAYS, Faulty

@@ -18,8 +18,8 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.files import read_shipped
 from zoolab.jsontext import canonical, excerpt, one_line, visible
 from zoolab.jsontext.values import any_json, is_strict
+from zoolab.messages import calls_of
 from zoolab.records import Message, Request
-from zoolab.records.messages import calls_of
 from zoolab.secrets import scrub
 from zoolab.show.wording import content_of, other_fields
 from zoolab.text.markup import Html, block, folded, join, tag

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zoolab.apis.messages import arguments_object
-from zoolab.errors import Fault, ZoolabError
+from zoolab.errors import ZoolabError
+from zoolab.fault import Fault
 from zoolab.jsontext import canonical, digest
+from zoolab.messages import WrittenCall, calls_of
 from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, ToolRegistry
-from zoolab.records.messages import WrittenCall, calls_of
 from zoolab.runs import Trace
 from zoolab.show.wording import content_of
 from zoolab.text.wording import common_ends

@@ -11,7 +11,8 @@ from typing import Any
 from zoolab.apis import APIS
 from zoolab.apis.events import events_in, without_error
 from zoolab.apis.reading import as_dict
-from zoolab.errors import Fault, InvalidInput, ModelError
+from zoolab.errors import InvalidInput, ModelError
+from zoolab.fault import Fault
 from zoolab.jsontext import json_or, parse_json
 from zoolab.models.openai import NOT_JSON
 from zoolab.records import Reply, Request, without

@@ -19,7 +19,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.apis.chat import completion_of
-from zoolab.errors import Fault, InvalidInput
+from zoolab.errors import InvalidInput
+from zoolab.fault import Fault
 from zoolab.jsontext import excerpt
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay

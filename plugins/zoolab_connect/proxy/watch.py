@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.files import make_folder
-from zoolab.loop.about import about
+from zoolab.models.about import about
 from zoolab.models.recording import Header, name_without_ids
 from zoolab.models.replay import Replay
 from zoolab.records import Message, Model, Reply, Request

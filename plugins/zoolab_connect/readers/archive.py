@@ -8,7 +8,8 @@ import zipfile
 import zlib
 from typing import Any
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.parsing import text_in, values_in
 

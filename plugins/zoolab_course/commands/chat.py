@@ -15,7 +15,7 @@ from zoolab.commands.walk import drive_on_screen, opening_of, who_answers
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.jsontext import excerpt, visible
 from zoolab.loop import Walk, walk
-from zoolab.loop.about import Wrapper
+from zoolab.models.about import Wrapper
 from zoolab.policy import Permissions
 from zoolab.records import Reply, Request
 from zoolab.runs import Trace

@@ -18,7 +18,8 @@ from typing import Any
 from urllib.parse import quote
 
 from zoolab.commands.listing import print_json
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab.files import course_folder, write_whole
 from zoolab_course.progress import progress
 from zoolab_grader import Lab, lab_names, load_lab

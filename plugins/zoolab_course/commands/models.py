@@ -11,7 +11,7 @@ from typing import Any
 from zoolab.commands.asking import is_live, model_of
 from zoolab.commands.listing import print_json
 from zoolab.jsontext import encode, excerpt, visible
-from zoolab.loop.about import about
+from zoolab.models.about import about
 from zoolab.models.replay import Replay
 from zoolab_course import here, weights
 from zoolab_course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine

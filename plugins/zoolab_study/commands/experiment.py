@@ -7,7 +7,8 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
+from zoolab.extras import needs
 from zoolab.files import read_shipped, write_whole
 from zoolab.jsontext import encode_line, visible
 from zoolab.text.wording import guarded

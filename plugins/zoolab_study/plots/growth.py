@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from zoolab.messages import Messages
 from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PINK, SKY
 from zoolab.plots.display import Display, finish
 from zoolab.plots.frames import check_trace
 from zoolab.records import Request
-from zoolab.records.messages import Messages
 from zoolab.text.wording import count
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
 from zoolab.trace.frame import to_frame

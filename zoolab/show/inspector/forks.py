@@ -11,11 +11,11 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import one_line
-from zoolab.loop.about import about
+from zoolab.messages import Message, Messages
+from zoolab.models.about import about
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.records import Model, Record, Reply, Request, Result, Step, ToolCall
-from zoolab.records.messages import Message, Messages
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.trace import fork
 from zoolab.trace.log import TraceLog

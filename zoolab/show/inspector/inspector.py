@@ -13,8 +13,8 @@ import traitlets
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt
-from zoolab.loop.about import listening
 from zoolab.models.assembly import assemble
+from zoolab.models.deltas import listening
 from zoolab.records import KINDS, Model, Outcome, Record
 from zoolab.show.block_types import Block, Room, sendable
 from zoolab.show.blocks import arriving_blocks

@@ -10,8 +10,8 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, encode_line, is_utf8
+from zoolab.messages import calls_of
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
-from zoolab.records.messages import calls_of
 from zoolab.show.block_types import MAX_ROWS, Block, Room, sendable
 from zoolab.show.blocks import GATES, blocks
 from zoolab.show.inspector.edits import fields_of

@@ -16,7 +16,8 @@ from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zoolab.errors import GOING_ON, ExecutionFailed, ToolTimeout
+from zoolab.errors import ExecutionFailed, ToolTimeout
+from zoolab.fault import GOING_ON
 from zoolab.jsontext.readonly import plain
 from zoolab.records import Context, Failure, Model, Outcome, Reply, Request, Tool
 from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, IN_TURN, Bridge, Done, interruptible

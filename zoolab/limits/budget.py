@@ -14,8 +14,9 @@ from threading import Lock
 
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.jsontext import excerpt
-from zoolab.loop.about import about
-from zoolab.records import REQUESTS_A_TURN, Limits, Reply, Request
+from zoolab.limits import REQUESTS_A_TURN
+from zoolab.models.about import about
+from zoolab.records import Limits, Reply, Request
 from zoolab.tokens import Tokens, tokens_in
 
 #: The walk whose tools, or whose model, are running.

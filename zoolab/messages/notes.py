@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zoolab.jsontext import excerpt
-from zoolab.records.messages import Message, text_of
+from zoolab.messages import Message, text_of
 
 #: The fields of a message, and of a part of its content, that hold what the model only thought.
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")

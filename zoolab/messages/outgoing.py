@@ -16,8 +16,8 @@ from typing import Any
 
 from zoolab.jsontext import encode, json_or, one_line
 from zoolab.jsontext.readonly import read_only
-from zoolab.records.ends import says_something
-from zoolab.records.messages import Message, Messages
+from zoolab.messages import Message, Messages
+from zoolab.messages.ends import says_something
 
 #: Holds the text of arguments that are not a JSON object.
 RAW = "_raw"

@@ -1,4 +1,9 @@
-"""One message, read; and `messages[]` as it was at any step."""
+"""One message, read; and `messages[]` as it was at any step.
+
+ends.py      how a reply ended
+notes.py     what to know of a reply: calls that are not read, and what looks like one
+outgoing.py  messages in a form that every server takes
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,8 @@ from typing import Any, NamedTuple, cast, overload
 
 from zoolab.jsontext.readonly import read_only
 from zoolab.jsontext.values import as_text
+
+__all__ = ["Condensed", "Message", "Messages", "WrittenCall", "calls_of", "free_ids", "text_of"]
 
 Message = dict[str, Any]
 #: The types of parts that are what a message says; others hold thoughts, images or sound.

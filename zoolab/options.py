@@ -1,25 +1,23 @@
-"""The options of a walk: checked once, and shown by every function that passes them on."""
+"""The options of a walk, checked once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import wraps
-from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from zoolab.errors import InvalidInput, UnknownOption
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.records import Limits, Message, Tape
+from zoolab.records import Limits, Message
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
+from zoolab.tapes import Tape
 
 if TYPE_CHECKING:
     from zoolab.policy import Permissions, Policy
     from zoolab.retrieval import Retriever
 
-P = ParamSpec("P")
-R = TypeVar("R")
+__all__ = ["Options", "SharedOptions", "WalkOptions"]
 
 
 class SharedOptions(TypedDict, total=False):
@@ -76,6 +74,8 @@ class Options:
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():
             value = getattr(self, name)
+            if value is None and name != "envelope":
+                continue  # as if it had been left out
             if not fits(value):
                 raise InvalidInput(f"{name} is {excerpt(value)}", expected=wanted)
 
@@ -84,46 +84,6 @@ def check_model(model: object) -> None:
     """Raise `InvalidInput` for a model that cannot be called."""
     if not callable(model) or isinstance(model, type):
         raise InvalidInput(f"model is {excerpt(model)}", expected="something to call with a Request")
-
-
-def passes_on(
-    inner: Callable[..., Any], without: Collection[str] = ()
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """For a function that hands its `**options` to another one: its signature shows them all, and it names
-    an unknown one as its own.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        own = signature(function)
-        shown = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-        taken = {*without, *own.parameters}
-        passed = [one for one in signature(inner).parameters.values() if one.name not in taken]
-        with_default = [one for one in passed if one.default is not Parameter.empty]
-        shown += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in with_default]
-        known = {one.name for one in shown}
-
-        @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            refuse_unknown(function.__name__, kwargs, known)
-            return function(*args, **kwargs)
-
-        checked.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-        return checked
-
-    return decorate
-
-
-def refuse_unknown(function: str, given: Iterable[str], known: Collection[str], advice: str = "") -> None:
-    """Raise `UnknownOption` for a name that is not known, and name the one that was meant."""
-    for name in given:
-        if name not in known:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, known, 1)
-            meant = (
-                f"did you mean {near[0]!r}?" if near else advice or f"there are {', '.join(sorted(known))}"
-            )
-            raise UnknownOption(f"{function}() has no option {name!r}", advice=meant)
 
 
 def _has(given: object, method: str) -> bool:
@@ -137,13 +97,13 @@ def _is_policy(given: object) -> bool:
 
 
 _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "policy": (lambda it: it is None or _is_policy(it), "a Policy, or Permissions"),
-    "repair": (lambda it: it is None or _has(it, "propose"), "something with propose(), as RuleRepair()"),
-    "retrieve": (lambda it: it is None or _has(it, "scores"), "something with scores(), as BM25(k=8)"),
-    "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
-    "calls": (lambda it: it in (None, "native", "text", "auto"), "native, text or auto"),
+    "policy": (_is_policy, "a Policy, or Permissions"),
+    "repair": (lambda it: _has(it, "propose"), "something with propose(), as RuleRepair()"),
+    "retrieve": (lambda it: _has(it, "scores"), "something with scores(), as BM25(k=8)"),
+    "limits": (lambda it: isinstance(it, Limits), "Limits, as Limits(turns=5)"),
+    "calls": (lambda it: it in ("native", "text", "auto"), "native, text or auto"),
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
-    "condense": (lambda it: it is None or callable(it), "a function from messages to messages"),
-    "tape": (lambda it: it is None or _has(it, "take"), "a tape; run(tape=...) takes the path of a file"),
-    "on_delta": (lambda it: it is None or callable(it), "a function that takes a delta, a dict"),
+    "condense": (callable, "a function from messages to messages"),
+    "tape": (lambda it: _has(it, "take"), "a tape; run(tape=...) takes the path of a file"),
+    "on_delta": (callable, "a function that takes a delta, a dict"),
 }

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from zoolab.records.messages import Message, text_of
+from zoolab.messages import Message, text_of
 
 End = Literal["answered", "calls", "cut", "filtered", "failed", "empty"]
 

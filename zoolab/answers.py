@@ -9,14 +9,15 @@ from typing import Any
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import read_only
-from zoolab.loop.options import Options
 from zoolab.records import Message, Reply, ToolCall, Verdict
 from zoolab.schema.functions import BindingError, binder
 from zoolab.schema.hints import Describer
 from zoolab.schema.parts import resolved
 from zoolab.schema.strict import make_strict
-from zoolab.steps.validate import check_call, check_with_repair, refusal, refuse_unfinished
+from zoolab.steps.validate import Repairer, check_call, check_with_repair, refusal, refuse_unfinished
 from zoolab.tools import Tool, ToolRegistry
+
+__all__ = ["AnswerSchema"]
 
 _TOLD = "Your final answer has to be one JSON object and nothing else. It has to meet this JSON Schema:\n"
 _AGAIN = "This is not the final answer that was asked for:\n{problems}\n" + _TOLD
@@ -25,14 +26,15 @@ _AGAIN = "This is not the final answer that was asked for:\n{problems}\n" + _TOL
 class AnswerSchema:
     """What the final answer has to be: a JSON Schema, or a type such as a pydantic model."""
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._tool = _tool_of(options.answer_schema)
+    def __init__(self, wanted: Any, system: str | None, repair: Repairer | None) -> None:
+        self._system = system
+        self._repair = repair
+        self._tool = _tool_of(wanted)
         self._tools = ToolRegistry([self._tool])
 
     def asked_for(self, calls: str) -> tuple[str | None, Mapping[str, Any]]:
         """Return the system prompt and the fields of requests that ask for such an answer."""
-        system = self._options.system
+        system = self._system
         schema = self._tool.parameters
         if calls != "native":  # a response_format would forbid calls in the text
             return "\n\n".join(filter(None, (system, _TOLD + encode(schema)))), read_only({})
@@ -47,7 +49,7 @@ class AnswerSchema:
         """Judge an answer: that of a reply which is not whole is refused, and no repair sees it."""
         call = ToolCall(turn, 0, "", self._tool.name, reply.text)
         if reply.is_whole:
-            return check_with_repair(call, self._tools, self._options.repair)
+            return check_with_repair(call, self._tools, self._repair)
         if not reply.text.strip():
             return refusal("invalid_json", "one JSON object", "an empty answer")
         return refuse_unfinished(check_call(call, self._tools), reply.shortfall)

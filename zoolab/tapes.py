@@ -1,0 +1,61 @@
+"""What a walk asks of a tape, which gives calls the outcomes that they had; `zoolab.trace.tape` makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from zoolab.records import Decision, Outcome, Result, Tool, ToolCall, Verdict
+
+Earlier = tuple[ToolCall, dict[str, Any] | None, Result]
+
+
+class TapedCall(NamedTuple):
+    """What a tape holds of one call: its outcome, and what a person was asked and answered before it."""
+
+    outcome: Outcome
+    #: The tool message that answered the call; None to make it anew.
+    result: Result | None = None
+    asked: Decision | None = None
+    answer: Decision | Outcome | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether the call had permission; a tool that is denied something itself raises an exception."""
+        error = self.outcome.error
+        return error is None or error.code != "permission_denied" or error.exception is not None
+
+
+class Tape(Protocol):
+    """Gives calls the outcomes that they had: `zoolab.trace.tape` makes one of a trace.
+
+    A class that says it is a `Tape` needs to define only what it does otherwise than an empty one.
+    """
+
+    #: In how many turns before the walk the calls of a tool failed validation; None stands for unknown tools.
+    failures: Mapping[str | None, int] = {}
+    #: The turns before the walk that count as its own.
+    turns: int = 0
+    #: The calls before the walk, with the arguments that ran, and their results.
+    earlier: Sequence[Earlier] = ()
+
+    def take(self, _tool: Tool, _arguments: Mapping[str, Any], /) -> TapedCall | None:
+        """Return what the tape holds of the next such call, or None if it holds none."""
+        return None
+
+    def decide(
+        self, _tool: Tool, _arguments: Mapping[str, Any], decision: Decision, /
+    ) -> Decision | TapedCall:
+        """Return what holds for a call that `take` did not give; `decision` is what the policy says."""
+        return decision
+
+    def refusal(self, _call: ToolCall, _verdict: Verdict, /) -> Result | None:
+        """Return the tool message that answered the next such call, which failed validation, or None."""
+        return None
+
+    def keep(self, _tool: Tool, _arguments: Mapping[str, Any], outcome: Outcome, _ran: bool, /) -> Outcome:
+        """Return the outcome of a call that was not on the tape, marked as such or written down.
+
+        It ran, or it was denied, or a person gave the outcome in its place.
+        """
+        return outcome
