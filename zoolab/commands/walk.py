@@ -111,7 +111,7 @@ def opening_of(
 
     With a registry, only what was recorded with its tools counts.
     """
-    first = options.recording or ASKED_FIRST.get(options.prompt)
+    first: str = options.recording or ASKED_FIRST.get(options.prompt, "")
     names = [first] if options.recording else sorted(ANSWERING, key=lambda name: name != first)
     tools = None if registry is None else registry.schemas()
     for name in names:
