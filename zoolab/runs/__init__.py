@@ -382,21 +382,24 @@ def run(
     """
     if trace is not None and meta is not None:
         raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
+    played: Tape | None = None
     if isinstance(tape, str | PathLike):
         from zoolab.plugins import NAMES
 
         taped = NAMES.needed("Taped", "records the calls of tools")
-        model, tape = taped.of_run(tape, model)
+        model, played = taped.of_run(tape, model)
+    elif tape is not None:
+        played = tape
     if go_on is None:
         trace = Trace(meta=meta) if trace is None else trace
-        steps = walk(prompt, tools, model, tape=tape, **options)
+        steps = walk(prompt, tools, model, tape=played, **options)
     else:
         from zoolab.trace.further import ask_further
 
         if trace is None:
             trace = Trace(meta=getattr(go_on, "meta", None) if meta is None else meta)
             trace.began = getattr(go_on, "began", None)
-        steps = ask_further(trace, go_on, prompt, tools, model, {**options, "tape": tape})
+        steps = ask_further(trace, go_on, prompt, tools, model, {**options, "tape": played})
     trace.options = dict(steps.options)
     if ask is None:
         return Trace.record(steps, into=trace)
