@@ -111,8 +111,8 @@ def opening_of(
 
     With a registry, only what was recorded with its tools counts.
     """
-    first: str = options.recording or ASKED_FIRST.get(options.prompt, "")
-    names = [first] if options.recording else sorted(ANSWERING, key=lambda name: name != first)
+    chosen: str = options.recording or ASKED_FIRST.get(options.prompt, "")
+    names = [chosen] if options.recording else sorted(ANSWERING, key=lambda name: name != chosen)
     tools = None if registry is None else registry.schemas()
     for name in names:
         for body in Recording(name).openings:
