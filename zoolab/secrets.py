@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from zoolab.jsontext import encode
 from zoolab.secret_places import (
-    form,
-    may_hold,
+    Place,
+    ends_a_name,
+    is_plain_name,
     places_of_names,
     places_of_tokens,
-    replaced,
+    projected,
     without_places,
 )
 
@@ -29,6 +30,7 @@ HIDDEN = "[secret removed]"
 
 #: What is removed from a text of this length is remembered beyond the value that it is part of.
 _REMEMBERED = 500
+_MAY_HOLD = (str, dict, list, tuple)
 
 
 def scrub(text: str) -> str:
@@ -39,19 +41,20 @@ def scrub(text: str) -> str:
     >>> scrub("https://ada:lovelace@host/?api_key=abcdef123 and sk-proj-abcdefghijk1234")
     'https://ada:[secret removed]@host/?api_key=[secret removed] and [secret removed]'
     """
-    if not may_hold(text):
-        return text
-    token, structured, labelled = form("token", re.VERBOSE), form("structured"), form("labelled")
-    before = replaced(text, token, places_of_tokens(text), lambda _: HIDDEN)
-    given, surrounded = places_of_names(before)
-    clean = replaced(before, structured, surrounded, _with_label)
-    if clean is not before:
-        given = places_of_names(clean)[0]
-    return replaced(clean, labelled, given, _with_label)
+    said = projected(text)
+    tokens = places_of_tokens(said)
+    if tokens:
+        text = _without(text, tokens)
+        said = projected(text)
+    return _without(text, places_of_names(said))
 
 
-def _with_label(found: re.Match[str]) -> str:
-    return f"{found[found.lastindex or 0]}{HIDDEN}"
+def _without(text: str, places: Sequence[Place]) -> str:
+    parts, end = list[str](), 0
+    for low, high in places:
+        parts += [text[end:low], HIDDEN]
+        end = high
+    return "".join([*parts, text[end:]]) if places else text
 
 
 def scrub_json(value: Any) -> Any:
@@ -78,6 +81,8 @@ class _Scrubbing:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        #: The values of short texts that are JSON.
+        self._parsed: dict[str, Any] = {}
         #: What a member is called without secrets, and whether its value is one by that name.
         self._names: dict[Any, tuple[str, Callable[[Any], bool] | None]] = {}
 
@@ -90,15 +95,18 @@ class _Scrubbing:
         fresh, waiting = dict[str, None](), [value]
         while waiting:
             each = waiting.pop()
-            if isinstance(each, str):
-                if len(each) < _REMEMBERED and each not in self._texts:
-                    fresh[each] = None
-            elif isinstance(each, dict):
+            if isinstance(each, dict):
                 waiting += each.values()
             elif isinstance(each, list | tuple):
                 waiting += each
-        plain = [each for each in fresh if each.lstrip()[:1] not in ("{", "[")]
-        self._texts |= {each: each for each in without_places(plain)}
+            elif isinstance(each, str) and len(each) < _REMEMBERED and each not in self._texts:
+                parsed = _parsed(each)
+                if parsed is None:
+                    fresh[each] = None
+                elif each not in self._parsed:
+                    self._parsed[each] = parsed
+                    waiting.append(parsed)
+        self._texts |= {each: each for each in without_places([*fresh])}
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -109,13 +117,12 @@ class _Scrubbing:
         if isinstance(value, dict):
             return self._members(value)
         if isinstance(value, list | tuple):
-            texts = self._texts
-            return [(isinstance(each, str) and texts.get(each)) or self._clean(each) for each in value]
+            return [self._clean(each) if isinstance(each, _MAY_HOLD) else each for each in value]
         return value
 
     def _members(self, value: dict[Any, Any]) -> dict[str, Any]:
         cleaned = dict[str, Any]()
-        names, texts = self._names, self._texts
+        names = self._names
         for name, item in value.items():
             called, hides = names.get(name) or self._name(name)
             if name == "value":
@@ -123,36 +130,48 @@ class _Scrubbing:
             if hides is not None and hides(item):
                 cleaned[called] = HIDDEN
             else:
-                known = texts.get(item) if isinstance(item, str) else None
-                cleaned[called] = self._clean(item) if known is None else known
+                cleaned[called] = self._clean(item) if isinstance(item, _MAY_HOLD) else item
         return cleaned
 
     def _name(self, name: Any) -> tuple[str, Callable[[Any], bool] | None]:
         if name not in self._names:
             said, hides = str(name), None
-            if any(found.end() == len(said) for found in form("label").finditer(said)):
-                hides = _is_long if form("may_name").fullmatch(said) else _is_given
+            if ends_a_name(said):
+                hides = _is_long if is_plain_name(said) else _is_given
             self._names[name] = self._clean(said), hides
         return self._names[name]
 
     def _clean_text(self, text: str) -> str:
         if len(text) < _REMEMBERED:
-            return self._without(text)
+            return self._scrubbed(text)
         known = _known(sha256(text.encode("utf-8", "surrogatepass")).digest())
         if not known:
-            clean = self._without(text)
+            clean = self._scrubbed(text)
             known.append(None if clean == text else clean)
         return text if known[0] is None else known[0]
 
-    def _without(self, text: str) -> str:
-        if text.lstrip()[:1] not in ("{", "["):
+    def _scrubbed(self, text: str) -> str:
+        value = self._parsed.get(text)
+        if value is None:
+            value = _parsed(text)
+            self._look_through(value)
+        if value is None:
             return scrub(text)
         try:
-            value = json.loads(text)
-            hidden = self.clean(value)
-        except (ValueError, RecursionError):
+            hidden = self._clean(value)
+        except RecursionError:
             return scrub(text)
         return text if hidden == value else encode(hidden)
+
+
+def _parsed(text: str) -> Any:
+    """The object or list that a text is; None if it is neither."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _is_long(value: Any) -> bool:

@@ -464,6 +464,13 @@ def whatever_the_conversation(student: Student, chance: Random) -> None:
         _exactly(student, parted, sizes.total([*parted[0], *parted[2]]), sizes)
     waiting = [[_says(chance, "user", 1)], _calls(chance, [_id(chance)])[:1]]
     _exactly(student, waiting, Sizes().total(waiting[0]), Sizes())
+    pinned = [[_says(chance, role)] for role in ("assistant", "assistant", "system", "user")]
+    takes = zip(_flat(pinned), (5, 1, 10, 1), strict=True)
+    _exactly(student, pinned, 12, Sizes(known={canonical(message): size for message, size in takes}))
+    long = [[_says(chance, role, 1)] for role in ("assistant", *("system", "user") * 105)]
+    long += [_calls(chance, [_id(chance) for _ in range(105)], words=1), [_says(chance, "user", 1)]]
+    for budget in (sizes.total(_flat(long)) - 1, sizes.total(_keeps(long, 0, sizes)) + sizes.total(long[-2])):
+        _exactly(student, long, budget, sizes)
     shapes = Random("l4")  # any seed, the same for all: equal work, equal points
     for _ in range(40):
         units: list[Unit] = []

@@ -3,6 +3,7 @@
 python -m tools.mutation l1
 python -m tools.mutation l1 --of plain --seed 2
 python -m tools.mutation l1 --number 20    # only so many, drawn by the seed, as each night does
+python -m tools.mutation l1 --capacity     # lists, memories and sums that hold only so much
 python -m tools.mutation policy --number 30 --seed 2
 
 The mutants of a lab are graded: they have to lose points. The mutants of a part of zoolab (policy, forks,
@@ -16,12 +17,13 @@ import argparse
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
+from tools.mutation.capacity import capacity_mutants_of_cells
 from tools.mutation.modules import Part, parts, survivors
-from tools.mutation.mutants import mutants_of_cells
+from tools.mutation.mutants import Mutant, mutants_of_cells
 from tools.wrong_answers import SOLUTION, right_answers
 from zoolab.files import course_folder
 from zoolab_grader import grade_cells
@@ -40,15 +42,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("name", help="a lab, or a part of zoolab")
     parser.add_argument("--of", action="append", metavar="NAME", help="of a lab, only this right answer")
     parser.add_argument("--seed", action="append", metavar="N")
+    parser.add_argument("--capacity", action="store_true", help="of a lab, what holds only so much")
     parser.add_argument("--number", type=int, help="how many mutants are drawn: of a part, 25 by default")
     options = parser.parse_args(arguments)
     part = parts().get(options.name)
     if part is not None:
         return try_part(options.name, part, options.number or 25, options.seed or ["1"])
+    of, seeds = options.of, options.seed or ["1", "2"]
+    if options.capacity:
+        return grade_lab(options.name, of, seeds, options.number, capacity_mutants_of_cells, "capacity")
     if options.number:
-        of = options.of or [_measured(options.name).get("of", SOLUTION)]
-        return grade_lab(options.name, of, options.seed or ["1"], options.number)
-    return grade_lab(options.name, options.of, options.seed or ["1", "2"])
+        of, seeds = of or [_measured(options.name).get("of", SOLUTION)], options.seed or ["1"]
+    return grade_lab(options.name, of, seeds, options.number)
 
 
 def try_part(name: str, part: Part, number: int, seeds: Sequence[str]) -> int:
@@ -66,19 +71,24 @@ def try_part(name: str, part: Part, number: int, seeds: Sequence[str]) -> int:
 
 
 def grade_lab(
-    lab_name: str, answers: Sequence[str] | None, seeds: Sequence[str], number: int | None = None
+    lab_name: str,
+    answers: Sequence[str] | None,
+    seeds: Sequence[str],
+    number: int | None = None,
+    made: Callable[[Sequence[str], Sequence[str]], Iterator[tuple[Mutant, list[str]]]] = mutants_of_cells,
+    kind: str = "equivalent",
 ) -> int:
     """Print the mutants of a lab's right answers that keep all points. Return 1 if one is not listed.
 
-    With `number`, so many of them are drawn by the first seed.
+    With `number`, so many of them are drawn by the first seed. `kind` is the table with those that are listed.
     """
     lab, unexplained = load_lab(lab_name), 0
     with shut_in(lab) as isolation:
         for name, path in right_answers(lab_name).items():
             if answers and name not in answers:
                 continue
-            killed, survived, listed = 0, 0, equivalents(lab_name, name)
-            every = [*mutants_of_cells(read_cells(path), lab.functions)]
+            killed, survived, listed = 0, 0, equivalents(lab_name, name, kind)
+            every = [*made(read_cells(path), lab.functions)]
             tried = every if number is None else Random(seeds[0]).sample(every, min(number, len(every)))
             for mutant, changed in tried:
                 grades = (grade_cells(lab, changed, isolation, seed) for seed in seeds)
@@ -97,12 +107,15 @@ def grade_lab(
     return 1 if unexplained else 0
 
 
-def equivalents(lab: str, name: str) -> Counter[str]:
-    """The mutants of a right answer that `labs/mutation.toml` lists as equivalent, by name."""
+def equivalents(lab: str, name: str, kind: str = "equivalent") -> Counter[str]:
+    """The mutants of a right answer that `labs/mutation.toml` lists as equivalent, by name.
+
+    Those of capacity are listed in the table `capacity`.
+    """
     measured = _measured(lab)
     if measured.get("of") != name:
         return Counter()
-    return Counter(mutant for mutants in measured["equivalent"].values() for mutant in mutants)
+    return Counter(mutant for mutants in measured.get(kind, {}).values() for mutant in mutants)
 
 
 def _measured(lab: str) -> dict[str, Any]:

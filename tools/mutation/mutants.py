@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Mutant", "mutants", "mutants_of_cells", "mutants_of_module"]
+__all__ = ["Mutant", "changed_by", "mutants", "mutants_of_cells", "mutants_of_module"]
 
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,),
@@ -72,18 +72,25 @@ def mutants(code: str, *, hints: bool = True) -> Iterator[Mutant]:
         if id(node) in kept or (isinstance(node, ast.Constant) and id(node) in docstrings):
             continue
         for change in _changes(node):
-            changed = ast.parse(code)
-            target = next(each for at, each in enumerate(ast.walk(changed)) if at == number)
-            before, after = ast.unparse(target), change(target)
-            try:
-                text = ast.unparse(ast.fix_missing_locations(_replaced(changed, target, after)))
-                with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
-                    compile(text, "<mutant>", "exec")
-            except (SyntaxError, ValueError):
-                continue
-            if text not in seen:
-                seen.add(text)
-                yield Mutant(text, getattr(node, "lineno", 0), before, ast.unparse(after))
+            mutant = changed_by(code, number, change)
+            if mutant is not None and mutant.code not in seen:
+                seen.add(mutant.code)
+                yield mutant
+
+
+def changed_by(code: str, number: int, change: Callable[[Any], ast.AST]) -> Mutant | None:
+    """The program in which a change was made to the node of this number; None if it is no program."""
+    changed = ast.parse(code)
+    target = next(each for at, each in enumerate(ast.walk(changed)) if at == number)
+    before, after = ast.unparse(target).strip(), change(target)
+    try:
+        text = ast.unparse(ast.fix_missing_locations(_replaced(changed, target, after)))
+        with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+            compile(text, "<mutant>", "exec")
+    except (SyntaxError, ValueError):
+        return None
+    at = target.target if isinstance(target, ast.comprehension) else target
+    return Mutant(text, getattr(at, "lineno", 0), before, ast.unparse(after))
 
 
 def mutants_of_cells(cells: Sequence[str], functions: Sequence[str]) -> Iterator[tuple[Mutant, list[str]]]:
