@@ -30,6 +30,9 @@ HIDDEN = "[secret removed]"
 
 #: What is removed from a text of this length is remembered beyond the value that it is part of.
 _REMEMBERED = 500
+#: Members of a pair of name and value.
+_NAMES = ("name", "key", "Name", "Key", "header", "ParameterKey")
+_VALUES = frozenset({"value", "Value", "ParameterValue"})
 _MAY_HOLD = (str, dict, list, tuple)
 
 
@@ -125,7 +128,7 @@ class _Scrubbing:
         names = self._names
         for name, item in value.items():
             called, hides = names.get(name) or self._name(name)
-            if name == "value":
+            if name in _VALUES:
                 hides = self._name(_named_by(value))[1]
             if hides is not None and hides(item):
                 cleaned[called] = HIDDEN
@@ -187,5 +190,5 @@ def _named_by(pair: dict[Any, Any]) -> str:
     """What the member `value` is called: a cookie of a browser, or the name of a pair of name and value."""
     if "httpOnly" in pair:
         return "cookie"
-    name = pair.get("name", pair.get("key"))
-    return name if isinstance(name, str) else "value"
+    names = (pair[each] for each in _NAMES if each in pair)
+    return next((name for name in names if isinstance(name, str)), "value")

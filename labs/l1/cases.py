@@ -495,7 +495,7 @@ def goes_on(student: Student, chance: Random) -> None:
     asks += [_asks({**asks[0]["tool_calls"][0], "id": _call(chance, name)["id"]}) for _ in range(5)]
     before = [*_question(chance), _asks(_call(chance, name))]
     old = {"role": "tool", "tool_call_id": before[-1]["tool_calls"][0]["id"], "content": "17"}
-    talk = [message for _ in range(40) for message in (_question(chance)[1], _final(chance))]
+    talk = [message for _ in range(60) for message in (_question(chance)[1], _final(chance))]
     last = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "And now?"}]
     opening = [*before, old, _final(chance), *talk, *last]
     walk = Walk(chance, opening, [*asks, _final(chance)]).play(student, [name])
@@ -752,7 +752,8 @@ def offers_the_tools(student: Student, chance: Random) -> None:
     """Every request offers the schemas of all tools, critical ones too, in a list, whatever was refused or
     failed before; it is empty if there are no tools."""
     drawn = chance.sample(NAMES, len(NAMES))
-    for names, critical, about in ((drawn, drawn[1], "here"), (drawn, drawn[1], "there"), ([], "", "")):
+    many = [*drawn, *(f"{drawn[0]}_{number}" for number in range(100))]
+    for names, critical, about in ((drawn, drawn[1], "here"), (many, drawn[1], "there"), ([], "", "")):
         asks = [_asks(_call(chance, name)) for name in drawn[:3] if names]  # unknown tools are judged above
         replies = [*asks, _final(chance)]
         walk = Walk(chance, _question(chance), replies, {drawn[2]: ValueError("it failed")}, critical)
@@ -817,6 +818,9 @@ def whatever_the_conversation(student: Student, chance: Random) -> None:
     name = chance.choice(NAMES)
     fails = [_asks(_call(chance, name)) for _ in range(6)]  # no number of errors ends a conversation
     walk = Walk(chance, _question(chance), [*fails, _final(chance)], {name: ValueError("it is down")})
+    walk.play(student, [name], 9).check_all([name], 9)
+    many = _asks(*(_call(chance, name) for _ in range(102)))
+    walk = Walk(chance, _question(chance), [many, _final(chance)], {name: "up"})
     walk.play(student, [name], 9).check_all([name], 9)
 
 

@@ -467,10 +467,12 @@ def whatever_the_conversation(student: Student, chance: Random) -> None:
     pinned = [[_says(chance, role)] for role in ("assistant", "assistant", "system", "user")]
     takes = zip(_flat(pinned), (5, 1, 10, 1), strict=True)
     _exactly(student, pinned, 12, Sizes(known={canonical(message): size for message, size in takes}))
-    long = [[_says(chance, role, 1)] for role in ("assistant", *("system", "user") * 105)]
-    long += [_calls(chance, [_id(chance) for _ in range(105)], words=1), [_says(chance, "user", 1)]]
-    for budget in (sizes.total(_flat(long)) - 1, sizes.total(_keeps(long, 0, sizes)) + sizes.total(long[-2])):
-        _exactly(student, long, budget, sizes)
+    many = [[_says(chance, role, 1)] for role in ("assistant", *["user"] * 102)]
+    many += [_calls(chance, [_id(chance) for _ in range(102)], words=1), [_says(chance, "user", 1)]]
+    _exactly(student, many, sizes.total(_flat(many)) - 1, sizes)
+    for roles in (["system"] * 102 + ["user", "assistant", "user"], ["user"] * 103):
+        many = [[_says(chance, role, 1)] for role in roles]
+        _exactly(student, many, sizes.total(_keeps(many, 0, sizes)), sizes)
     shapes = Random("l4")  # any seed, the same for all: equal work, equal points
     for _ in range(40):
         units: list[Unit] = []

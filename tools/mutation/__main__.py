@@ -80,7 +80,7 @@ def grade_lab(
 ) -> int:
     """Print the mutants of a lab's right answers that keep all points. Return 1 if one is not listed.
 
-    With `number`, so many of them are drawn by the first seed. `kind` is the table with those that are listed.
+    With `number`, so many of them are drawn by the first seed. `kind` is the table of those that are listed.
     """
     lab, unexplained = load_lab(lab_name), 0
     with shut_in(lab) as isolation:

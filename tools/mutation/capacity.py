@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from tools.mutation.mutants import Mutant, changed_by
@@ -53,7 +54,7 @@ def capacity_mutants(code: str) -> Iterator[Mutant]:
         ]
         for size in SIZES:
             for said, change in cuts:
-                mutant = changed_by(code, number, lambda it, change=change, size=size: change(it, size))
+                mutant = changed_by(code, number, partial(change, size=size))
                 if mutant is not None:
                     yield Mutant(mutant.code, mutant.line, mutant.before, said.format(n=size))
 
@@ -147,7 +148,7 @@ def _filled(what: str, size: int, x: ast.expr, *, whole: bool = False) -> Any:
     """The code of a cut in which `x` is an expression of the program; the statement if it is `whole`."""
 
     class Fill(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+        def visit_Name(self, node: ast.Name) -> ast.AST:
             if node.id != "x":
                 return node
             return _with(copy.deepcopy(x), ctx=node.ctx) if hasattr(x, "ctx") else copy.deepcopy(x)
