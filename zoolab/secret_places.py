@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import repeat
+from operator import sub
 from string import Template
 from typing import Any
 
@@ -124,10 +126,7 @@ def places_of_tokens(said: bytes) -> list[Place]:
 
 
 def _hits(said: bytes, letters: bytes, before: int) -> Iterator[int]:
-    at = said.find(letters)
-    while at >= 0:
-        yield at - before
-        at = said.find(letters, at + 1)
+    return map(sub, map(re.Match.start, re.finditer(letters, said)), repeat(before))
 
 
 def _in_long_words(said: bytes) -> Iterator[int]:
@@ -147,8 +146,7 @@ def _in_long_words(said: bytes) -> Iterator[int]:
                 continue
             if said[at - 1 : at] == b"\\":  # it may be the n of a line break
                 yield at + 1
-            for each in within(said, at, place + end):
-                yield each.end()
+            yield from map(re.Match.end, within(said, at, place + end))
             start = end
 
 
