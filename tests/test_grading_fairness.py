@@ -17,6 +17,7 @@ from test_grading_own_lab import CASES, MASTER
 
 from tools.building import build_labs
 from tools.mutation.__main__ import equivalents
+from tools.mutation.capacity import capacity_mutants_of_cells
 from tools.mutation.mutants import mutants_of_cells
 from tools.seeds import answers_of, verdict
 from tools.wrong_answers import right_answers
@@ -101,3 +102,14 @@ def test_each_mutant_loses_points_or_is_listed_with_a_reason(name: str):
     assert list((listed - made).elements()) == [], "mutants that the answer does not have any more"
     assert made.total() == measured["mutants"] == measured["killed"] + listed.total()
     assert all(reason.endswith(".") and len(reason.split()) > 5 for reason in measured["equivalent"])
+
+
+@pytest.mark.parametrize("name", [name for name in SCORES if "capacity" in SCORES[name]])
+def test_each_mutant_of_capacity_loses_points_or_is_listed_with_a_reason(name: str):
+    measured = SCORES[name]
+    cells = read_cells(right_answers(name)[measured["of"]])
+    made = Counter(mutant.name for mutant, _ in capacity_mutants_of_cells(cells, load_lab(name).functions))
+    listed = equivalents(name, measured["of"], "capacity")
+    assert list((listed - made).elements()) == [], "mutants that the answer does not have any more"
+    assert made.total() == measured["sizes"] == measured["sizes_killed"] + listed.total()
+    assert all(reason.endswith(".") and len(reason.split()) > 5 for reason in measured["capacity"])

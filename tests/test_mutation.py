@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tools.mutation.capacity import SIZES, capacity_mutants
 from tools.mutation.modules import CHECKOUT, Part, parts, survivors
 from tools.mutation.mutants import mutants_of_module
 
@@ -77,3 +79,29 @@ def test_each_part_has_its_files_and_tests(name: str):
     if listed:
         made = (mutants_of_module((CHECKOUT / file).read_text(encoding="utf-8")) for file in part.files)
         assert listed <= {mutant.name.partition(": ")[2] for each in made for mutant in each}
+
+
+GROWING = """def kept(lines, seen):
+    words, total = [], 0
+    for line in lines:
+        words.append(line)
+        seen[line] = True
+        total = total + len(line)
+    return words
+"""
+
+
+def test_what_holds_only_so_much_is_a_mutant():
+    long = [f"line {number}" for number in range(120)]
+    told: dict[str, tuple[int, int]] = {}
+    for mutant in capacity_mutants(GROWING):
+        scope: dict[str, Any] = {}
+        exec(mutant.code, scope)
+        seen: dict[str, bool] = {}
+        told[mutant.name] = (len(scope["kept"](long, seen)), len(seen))
+    for size in SIZES:
+        assert told[f"3: for line in lines: -> the last {size}"] == (size, size)
+        assert told[f"4: words.append(line) -> then the newest {size}"] == (size, 120)
+        assert told[f"5: seen[line] = True -> then the first {size}"] == (120, size)
+        assert told[f"7: words -> the first {size}"] == (size, 120)
+        assert f"6: total + len(line) -> at most {size}, or the newest {size}" in told
