@@ -470,7 +470,8 @@ def whatever_the_conversation(student: Student, chance: Random) -> None:
     many = [[_says(chance, role, 1)] for role in ("assistant", *["user"] * 102)]
     many += [_calls(chance, [_id(chance) for _ in range(102)], words=1), [_says(chance, "user", 1)]]
     _exactly(student, many, sizes.total(_flat(many)) - 1, sizes)
-    for roles in (["system"] * 102 + ["user", "assistant", "user"], ["user"] * 103):
+    long = ["user", *["assistant"] * 102]
+    for roles in (["system"] * 102 + ["user", "assistant", "user"], ["user"] * 103, long):
         many = [[_says(chance, role, 1)] for role in roles]
         _exactly(student, many, sizes.total(_keeps(many, 0, sizes)), sizes)
     shapes = Random("l4")  # any seed, the same for all: equal work, equal points
