@@ -126,7 +126,19 @@ def places_of_tokens(said: bytes) -> list[Place]:
 
 
 def _hits(said: bytes, letters: bytes, before: int) -> Iterator[int]:
-    return map(sub, map(re.Match.start, re.finditer(letters, said)), repeat(before))
+    pattern = re.compile(letters)
+    for place in range(0, len(said), _PIECE):
+        found = pattern.finditer(said, place, place + _PIECE + len(letters) - 1)
+        yield from map(sub, map(re.Match.start, found), repeat(before))
+
+
+def _next(said: bytes, letters: bytes, at: int) -> int:
+    """Where these letters stand next; -1 if they do not."""
+    for place in range(at, len(said), _PIECE):
+        found = said.find(letters, place, place + _PIECE + len(letters) - 1)
+        if found >= 0:
+            return found
+    return -1
 
 
 def _in_long_words(said: bytes) -> Iterator[int]:
@@ -164,7 +176,7 @@ def places_of_names(said: bytes) -> list[Place]:
 
 def _values(said: bytes, letters: bytes, pattern: re.Pattern[bytes]) -> Iterator[Place]:
     """Yield where the group of a form stands. It is looked for in pieces, and may be longer than one."""
-    at = said.find(letters)
+    at = _next(said, letters, 0)
     while at >= 0:
         stop = at + _PIECE
         while (found := pattern.search(said, at, stop + _OVER)) and found.start() < stop:
@@ -173,7 +185,7 @@ def _values(said: bytes, letters: bytes, pattern: re.Pattern[bytes]) -> Iterator
             yield found.span(found.lastindex or 0)
             # A value may end with the next name.
             at = max(found.start() + 1, found.end() - _NAME)
-        at = said.find(letters, max(at, stop))
+        at = _next(said, letters, max(at, stop))
 
 
 def _merged(places: Iterable[Place]) -> list[Place]:
