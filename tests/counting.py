@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -25,11 +26,13 @@ def lines_of(work: Callable[[], object]) -> int:
         return line
 
     before = sys.gettrace()
+    gc.disable()  # the garbage of other tests may run Python when it goes
     sys.settrace(line)
     try:
         work()
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 

@@ -21,7 +21,7 @@ from zoolab.jsontext import encode, visible
 from zoolab.loop import Walk, walk
 from zoolab.messages import calls_of
 from zoolab.models.about import about
-from zoolab.models.recording import Recording
+from zoolab.models.recording import Recording, shipped
 from zoolab.plugins import NAMES
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
@@ -112,7 +112,9 @@ def opening_of(
     With a registry, only what was recorded with its tools counts.
     """
     chosen: str = options.recording or ASKED_FIRST.get(options.prompt, "")
-    names = [chosen] if options.recording else sorted(ANSWERING, key=lambda name: name != chosen)
+    here = shipped().keys() & ANSWERING
+    in_order = sorted(here, key=lambda name: (name != chosen, ANSWERING.index(name)))
+    names = [chosen] if options.recording else in_order
     tools = None if registry is None else registry.schemas()
     for name in names:
         for body in Recording(name).openings:
