@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from labs.l9.right import own_loop
 from zoolab import Limits, Policy, Reply, Request, Tool, mini, tool, walk
 from zoolab.errors import ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
+from zoolab.messages.outgoing import sendable_name
 from zoolab.models.recording import Recording, shipped
 from zoolab.steps.tool_call import message_with_calls, read_calls
 from zoolab.toolbox.catalog import tools_defined
@@ -91,6 +92,17 @@ def by_walk(messages: list[Message], kit: Kit, script: Sequence[Said], **limits:
     return seen
 
 
+def named(message: Message) -> Message:
+    """A message with the names of calls that servers take: `mini` sends them as they came."""
+    if "tool_calls" not in message:
+        return message
+    calls = [
+        {**call, "function": {**call["function"], "name": sendable_name(call["function"]["name"])}}
+        for call in message["tool_calls"]
+    ]
+    return {**message, "tool_calls": calls}
+
+
 def by_mini(
     messages: list[Message],
     kit: Kit,
@@ -106,7 +118,7 @@ def by_mini(
             step = next(steps)
             seen.step(step)
             if isinstance(step.record, loop.Request):
-                seen.sent.append(json.dumps(list(step.record.messages)))
+                seen.sent.append(json.dumps([named(message) for message in step.record.messages]))
     except StopIteration as end:
         seen.end = json.dumps(end.value)
     except (RuntimeError, ScriptEnded) as error:

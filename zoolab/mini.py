@@ -17,8 +17,8 @@ exactly one result, and an error is a result, too. `messages[]` keeps what the m
 `zoolab.walk(..., envelope="plain")` takes the same steps, and a test compares both. Left out here:
 permission, repair, retrieval, edited steps, forced choices, schemas of answers; calls in text, in
 parallel, async, streamed, of MCP servers, of sub-agents; other APIs, thoughts in text; limits on
-time, cost, repetition, calls of a reply, long results; interrupts; dates, sets and other values
-that JSON lacks; drafts and rare words of JSON Schema; 1.0 is an integer; bounds for attackers.
+time, cost, repetition, calls of a reply, long results; interrupts; values that JSON lacks; names
+that servers refuse; drafts and rare words of JSON Schema; 1.0 is an integer; hostile texts.
 """
 
 import inspect
