@@ -200,7 +200,7 @@ def test_the_inspector_does_not_show_what_a_sub_agent_streams() -> None:
 
 def test_a_terminal_shows_a_streamed_reply_as_it_comes() -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "zoolab", "walk", "--stream"]
+    command = [sys.executable, "-m", "zoolab", "walk", "--recording", "starter", "--stream"]
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
         os.close(theirs)
         said = b""

@@ -54,38 +54,25 @@ class CallsBySlot:
     def add_all(self, parts: Any) -> None:
         """Add what one event says of calls: a list of deltas, or one alone."""
         given = [parts] if isinstance(parts, dict) else dicts_in(parts)
-        for after, part in zip(reversed(range(len(given))), given, strict=True):
-            self._add(part, after)
+        for part in given:
+            self._add(part)
 
-    def _add(self, part: Body, after: int) -> None:
-        """Add a delta to the call that it belongs to; so many of the same event come after it."""
+    def _add(self, part: Body) -> None:
+        """Add a delta to the call that it belongs to."""
         index, own = _number(part.get("index")), part.get("id")
         known = self._calls if index is None else self._at_index.setdefault(index, [])
         named = as_dict(part.get("function")).get("name")
         same = next((call for call in reversed(known) if own and call.id == own), None)
         call = same or (known[-1] if known else None)
-        if not own and not named and self._calls:
-            call = self._unsaid(call, known, after)
+        if call is None and not own and not named and self._calls and not self._calls[-1].is_whole:
+            call = self._calls[-1]
+            known.append(call)
         if call is None or call.is_followed_by(part, index is not None):
             call = _Call(call.named_again if call and not named else "")
             self._calls.append(call)
             if known is not self._calls:
                 known.append(call)
         call.add(part)
-
-    def _unsaid(self, call: _Call | None, known: list[_Call], after: int) -> _Call | None:
-        """The call of a delta that has neither id nor name.
-
-        Without an index, several of one event stand in the order of the last calls; what begins an index goes
-        on with a call whose arguments are not whole.
-        """
-        if known is self._calls:
-            return self._calls[-1 - after] if after < len(self._calls) else call
-        last = self._calls[-1]
-        if call is None and not last.is_whole:
-            known.append(last)
-            return last
-        return call
 
     def whole(self) -> list[Body]:
         """The calls, as they are in a completion that was not streamed."""

@@ -58,7 +58,8 @@ def show_walk(options: argparse.Namespace) -> int:
 def _walk(options: argparse.Namespace) -> int:
     """Walk, showing each step as it comes; the trace is kept whatever happens."""
     trace = Trace()
-    name, tools, system = opening_of(options, tools_named(*options.tools) if options.tools else None)
+    given = tools_named(*options.tools) if options.tools else None
+    name, tools, system = opening_of(options, given, ASKED_FIRST.get(options.prompt, ""))
     model, permissions = model_of(options, name), Permissions.of_user()
     given = {"system": system, "policy": permissions, "calls": options.calls}
     try:
@@ -105,13 +106,13 @@ def drive_on_screen(trace: Trace, begin: Callable[..., Walk], options: argparse.
 
 
 def opening_of(
-    options: argparse.Namespace, registry: ToolRegistry | None
+    options: argparse.Namespace, registry: ToolRegistry | None, asked_first: str = ""
 ) -> tuple[str, ToolRegistry, str | None]:
     """The first recording that has the prompt, and its tools and system prompt: whoever answers gets them.
 
     With a registry, only what was recorded with its tools counts.
     """
-    chosen: str = options.recording or ASKED_FIRST.get(options.prompt, "")
+    chosen: str = options.recording or asked_first
     here = shipped().keys() & ANSWERING
     in_order = sorted(here, key=lambda name: (name != chosen, ANSWERING.index(name)))
     names = [chosen] if options.recording else in_order
