@@ -119,7 +119,7 @@ def test_it_walks_from_there(installed, tmp_path):
     walk = [sys.executable, "-m", "zoolab", "walk", "What is 42 + 58?"]
     env = {**os.environ, "PYTHONPATH": str(installed)}
     done = subprocess.run(walk, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
-    assert "The answer is 100." in done.stdout
+    assert "is 100." in done.stdout
     where = subprocess.run(
         [sys.executable, "-c", "import zoolab; print(zoolab.__file__)"],
         cwd=tmp_path, env=env, capture_output=True, text=True, check=True,

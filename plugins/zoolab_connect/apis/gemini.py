@@ -69,6 +69,18 @@ _USERS_OWN = {
     *("args", "response", "parameters", "parametersJsonSchema", "labels"),
     *("responseSchema", "responseJsonSchema"),
 }
+#: Fields of more than one word that a request may have.
+_FIELDS = {
+    *("allowedFunctionNames", "cachedContent", "candidateCount", "codeExecution", "codeExecutionResult"),
+    *("displayName", "enumValues", "executableCode", "fileData", "fileUri", "frequencyPenalty"),
+    *("functionCall", "functionCallingConfig", "functionDeclarations", "functionResponse"),
+    *("generationConfig", "googleSearch", "includeThoughts", "inlineData", "maxOutputTokens"),
+    *("mediaResolution", "mimeType", "parametersJsonSchema", "presencePenalty", "responseJsonSchema"),
+    *("responseLogprobs", "responseMimeType", "responseModalities", "responseSchema", "safetySettings"),
+    *("speechConfig", "stopSequences", "streamFunctionCallArguments", "systemInstruction"),
+    *("thinkingBudget", "thinkingConfig", "thinkingLevel", "thoughtSignature", "toolConfig", "topK", "topP"),
+    *("urlContext", "videoMetadata", "willContinue"),
+}
 #: So deep are fields of the API itself.
 _DEEPEST = 12
 
@@ -329,7 +341,7 @@ def _in_camels(value: Any, level: int = 0) -> Any:
     for key, inner in value.items():
         first, *more = str(key).split("_")
         name = "".join([first, *(word.capitalize() for word in more)])
-        name = name if more and name not in {**value, **made} else key
+        name = name if name in _FIELDS and name not in {**value, **made} else key
         made[name] = inner if name in _USERS_OWN else _in_camels(inner, level + 1)
     return made
 
