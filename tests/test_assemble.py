@@ -65,11 +65,15 @@ def in_turn(draw: st.DrawFn, calls: list[list[Delta]], interleaved: bool) -> lis
     return row
 
 
+def says_whose(part: Delta) -> bool:
+    return "id" in part or "name" in part["function"] or part.get("index") is not None
+
+
 def grouped(draw: st.DrawFn, row: list[Delta]) -> list[Delta]:
-    """Several deltas of calls may come in one chunk."""
+    """Several deltas of calls may come in one chunk; of those that do not say whose they are, only one."""
     chunks: list[list[Delta]] = []
     for part in row:
-        if chunks and draw(st.booleans()):
+        if chunks and draw(st.booleans()) and (says_whose(part) or says_whose(chunks[-1][-1])):
             chunks[-1].append(part)
         else:
             chunks.append([part])

@@ -255,6 +255,14 @@ def test_arguments_at_an_index_of_their_own_belong_to_the_call_before() -> None:
     assert calls(begun, part(None, OSLO, index=0), other) == [("now", OSLO), ("now", ROME)]
 
 
+def test_arguments_in_one_event_are_in_the_order_of_their_calls() -> None:
+    named: list[Body] = [part("now", "", id=id) for id in "ab"]
+    more: list[Body] = [part(None, text[:5]) for text in (OSLO, ROME)]
+    rest: list[Body] = [part(None, text[5:]) for text in (OSLO, ROME)]
+    message = put_together({"tool_calls": named}, {"tool_calls": more}, {"tool_calls": rest})
+    assert [call.arguments for call in calls_of(message)] == [OSLO, ROME]
+
+
 def test_one_call_may_come_without_a_list() -> None:
     message = put_together({"tool_calls": {"index": 0, **CALL}})
     assert [call.arguments for call in calls_of(message)] == [OSLO]

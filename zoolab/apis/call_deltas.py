@@ -50,12 +50,22 @@ class CallsBySlot:
     def __init__(self) -> None:
         self._calls: list[_Call] = []
         self._at_index: dict[int, list[_Call]] = {}
+        #: The calls that began in one event, and nothing else in it: their arguments may come in this order.
+        self._together: list[_Call] = []
 
     def add_all(self, parts: Any) -> None:
         """Add what one event says of calls: a list of deltas, or one alone."""
         given = [parts] if isinstance(parts, dict) else dicts_in(parts)
+        if not any(_says_whose(part) for part in given) and 1 < len(given) == len(self._together):
+            for call, part in zip(self._together, given, strict=True):
+                call.add(part)
+            return
+        known = len(self._calls)
         for part in given:
             self._add(part)
+        if len(self._calls) > known:
+            begun = self._calls[known:]
+            self._together = begun if len(begun) == len(given) and all(call.id for call in begun) else []
 
     def _add(self, part: Body) -> None:
         """Add a delta to the call that it belongs to."""
@@ -77,6 +87,12 @@ class CallsBySlot:
     def whole(self) -> list[Body]:
         """The calls, as they are in a completion that was not streamed."""
         return [call.whole() for call in self._calls]
+
+
+def _says_whose(part: Body) -> bool:
+    """Whether a delta says which call it belongs to."""
+    named = as_dict(part.get("function")).get("name")
+    return bool(part.get("id") or named) or _number(part.get("index")) is not None
 
 
 def _number(index: Any) -> int | None:

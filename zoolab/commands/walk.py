@@ -58,8 +58,8 @@ def show_walk(options: argparse.Namespace) -> int:
 def _walk(options: argparse.Namespace) -> int:
     """Walk, showing each step as it comes; the trace is kept whatever happens."""
     trace = Trace()
-    given = tools_named(*options.tools) if options.tools else None
-    name, tools, system = opening_of(options, given, ASKED_FIRST.get(options.prompt, ""))
+    named = tools_named(*options.tools) if options.tools else None
+    name, tools, system = opening_of(options, named, ASKED_FIRST.get(options.prompt, ""))
     model, permissions = model_of(options, name), Permissions.of_user()
     given = {"system": system, "policy": permissions, "calls": options.calls}
     try:

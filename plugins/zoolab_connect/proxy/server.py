@@ -28,6 +28,8 @@ from zoolab_connect.proxy.headers import Headers
 _IDLE = 600.0
 #: Bytes of a request before its content, and of what is read at once.
 _MAX_HEAD, _READ = 1 << 17, 1 << 16
+#: So much of a refused request is read on, and so long is waited for each part.
+_UNREAD_PARTS, _UNREAD_SECONDS = 1_000, 1.0
 #: Statuses of answers without content.
 _EMPTY = (204, 304)
 
@@ -141,6 +143,17 @@ class _Connection(BaseRequestHandler):
         headers = {"content-type": "application/json", "connection": "close"}
         with suppress(h11.LocalProtocolError):  # the program may have closed its side
             self._send("", HttpResponse(status, headers, [encode(error).encode()]))
+        self._let_finish()
+
+    def _let_finish(self) -> None:
+        """Read on for a bounded while: whoever closes with something unread resets the connection, and the
+        answer is lost."""
+        with suppress(OSError):
+            self.request.settimeout(_UNREAD_SECONDS)
+            self.request.shutdown(socket.SHUT_WR)
+            for _ in range(_UNREAD_PARTS):
+                if not self.request.recv(_READ):
+                    return
 
     def _reset(self) -> None:
         """End the connection as one that broke: its plain end is the end of an answer that has no length."""
