@@ -243,16 +243,16 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 113_900
+NODES = 114_000
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
     "__main__": 44,
     "adapters": 230,
     "answers": 442,
-    "apis": 10647,
+    "apis": 10709,
     "bound": 126,
-    "commands": 2884,
+    "commands": 2909,
     "errors": 598,
     "extras": 135,
     "fault": 103,
