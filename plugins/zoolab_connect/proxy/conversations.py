@@ -89,9 +89,7 @@ class Conversation:
         """
         told, known = calls_of(message), [*self.calls.values()]
         ids = [str(each.id) for each in told]
-        if self.calls.keys().isdisjoint(ids) and _said(told) == [
-            (call.name, arguments_object(call.arguments)) for call in known
-        ]:
+        if self.calls.keys().isdisjoint(ids) and _said(told) == _said(known):
             self.calls = dict(zip(ids, known, strict=True))
 
     def answer(self, reply: Reply, came: float) -> None:
@@ -207,7 +205,7 @@ def _most(
     return next((each for count, each in counted if count == best), None) if best >= least else None
 
 
-def _said(calls: Iterable[WrittenCall]) -> list[tuple[str, object]]:
+def _said(calls: Iterable[WrittenCall | ToolCall]) -> list[tuple[str, object]]:
     """What calls say, without their ids."""
     return [(each.name, arguments_object(each.arguments)) for each in calls]
 
