@@ -179,6 +179,23 @@ def broken() -> Iterator[bytes]:
     raise ConnectionResetError
 
 
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+def test_what_came_is_told_before_the_program_knows_its_end(version):
+    told = threading.Event()
+
+    def close() -> None:
+        threading.Event().wait(0.2)  # whoever ends the connection first is seen to
+        told.set()
+
+    server = LoopbackServer(lambda _: HttpResponse(200, {}, broken(), close=close))
+    try:
+        with suppress(ConnectionResetError):
+            talk(server.server_port, posted(version=version))
+        assert told.is_set()
+    finally:
+        server.close()
+
+
 def test_an_answer_has_the_length_that_it_was_said_to_have():
     said = answered(lambda: iter([b"ab", b"c"]), posted(), content_length="3")
     assert said.endswith(b"\r\n\r\nabc")

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from socketserver import BaseRequestHandler, TCPServer, ThreadingMixIn
+from time import monotonic
 from typing import Any
 
 import h11
@@ -28,8 +29,8 @@ from zoolab_connect.proxy.headers import Headers
 _IDLE = 600.0
 #: Bytes of a request before its content, and of what is read at once.
 _MAX_HEAD, _READ = 1 << 17, 1 << 16
-#: So much of a refused request is read on, and so long is waited for each part.
-_UNREAD_PARTS, _UNREAD_SECONDS = 1_000, 1.0
+#: Seconds for which a refused request is read on.
+_UNREAD_SECONDS = 30.0
 #: Statuses of answers without content.
 _EMPTY = (204, 304)
 
@@ -148,10 +149,11 @@ class _Connection(BaseRequestHandler):
     def _let_finish(self) -> None:
         """Read on for a bounded while: whoever closes with something unread resets the connection, and the
         answer is lost."""
+        until = monotonic() + _UNREAD_SECONDS
         with suppress(OSError):
-            self.request.settimeout(_UNREAD_SECONDS)
             self.request.shutdown(socket.SHUT_WR)
-            for _ in range(_UNREAD_PARTS):
+            while (left := until - monotonic()) > 0:
+                self.request.settimeout(left)
                 if not self.request.recv(_READ):
                     return
 
@@ -173,14 +175,15 @@ class _Connection(BaseRequestHandler):
         status = response.status
         reason = HTTPStatus(status).phrase.encode() if status in [*HTTPStatus] else b""
         try:
-            self._write(h11.Response(status_code=status, headers=headers.raw(), reason=reason))
-            for piece in [] if method == "HEAD" or status in _EMPTY else content:
-                if piece:
-                    self._write(h11.Data(data=piece))
-            self._write(h11.EndOfMessage())
+            try:
+                self._write(h11.Response(status_code=status, headers=headers.raw(), reason=reason))
+                for piece in [] if method == "HEAD" or status in _EMPTY else content:
+                    if piece:
+                        self._write(h11.Data(data=piece))
+                self._write(h11.EndOfMessage())
+            finally:
+                response.close()  # first, so that what came is told before the program knows its end
         except BaseException:
             if self._wire.their_http_version == b"1.0" and "content-length" not in headers:
                 self._reset()
             raise
-        finally:
-            response.close()
