@@ -11,6 +11,7 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 
 from zoolab.errors import InvalidSchema, Problem
+from zoolab.running.interrupts import cpu_time
 from zoolab.schema.checker import (
     MAX_PROBLEMS,
     MAX_SCHEMA_DEPTH,
@@ -20,6 +21,7 @@ from zoolab.schema.checker import (
     plain_test,
     schema_words,
 )
+from zoolab.schema.drafts import MAX_SECONDS, bounded, compiled
 from zoolab.tools import Tool
 from zoolab_connect.imported import tools_offered
 
@@ -242,6 +244,15 @@ def test_a_schema_that_takes_long_to_compile_is_refused(schema):
     checker = SchemaChecker(schema)
     with ends(), pytest.raises(InvalidSchema, match="takes too long to check"):
         checker.compile()
+
+
+def test_what_else_the_process_does_is_not_counted():
+    judge = compiled({"anyOf": [{"type": "integer"}]})
+    with bounded():
+        until = cpu_time() + 2 * MAX_SECONDS
+        while cpu_time() < until:
+            pass
+        assert judge.is_valid(1)
 
 
 def test_a_large_value_under_a_fair_schema_is_checked():

@@ -13,6 +13,8 @@ from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ReplayMiss
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Decision, Limits, Outcome, Reply, Verdict
+from zoolab.repair import LLMRepair, RuleRepair
+from zoolab.retrieval import BM25
 from zoolab.runs import Trace, read_conversation, run
 from zoolab.show.text import to_markdown
 from zoolab.steps.define import tool
@@ -68,6 +70,28 @@ def test_a_fork_pays_nothing_twice(replies, data):
     assert [message["content"] for message in child.messages] == [each["content"] for each in trace.messages]
 
 
+@given(replies=REPLIES, data=st.data())
+def test_calls_in_another_order_get_their_own_outcomes(replies, data):
+    till = Till()
+    trace = till.run(*replies, "Done.", envelope="plain")
+    paid, looked = list(till.paid), till.looked
+    shuffled = [data.draw(st.permutations(reply)) for reply in replies]
+    try:
+        child = trace.fork(0, model=Scripted([*shuffled, "Done."]))
+    except LoopError as error:
+        child = error.trace
+    assert (till.paid, till.looked) == (paid, looked)
+    assert results_by_call(child) == results_by_call(trace)
+
+
+def results_by_call(trace):
+    """For each turn, what was called and what came back, in order of the alphabet."""
+    return [
+        sorted((call.call.name, call.call.arguments, call.result.content) for call in turn.calls.values())
+        for turn in trace.turns
+    ]
+
+
 ANSWER = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 FAILED = Reply({"role": "assistant", "content": ""}, "error")
 #: Replies and options of runs in which more is counted, remembered or sent than tools and their results.
@@ -79,6 +103,14 @@ ODD_RUNS = {
     "no turns left": ([[LOOK]] * 3, {"limits": Limits(turns=2)}),
     "no retries left": ([[pay("x")]] * 5, {"limits": Limits(retries=3)}),
     "condensed": ([[LOOK], [LOOK], "Done."], {"condense": lambda messages: messages[:1] + messages[-2:]}),
+    "retrieved": ([[LOOK], "Done."], {"retrieve": BM25(k=1)}),
+    "found": (
+        [[("find_tools", {"query": "pay"})], [LOOK], "Done."],
+        {"retrieve": BM25(k=1), "find_tools": True},
+    ),
+    "retrieved in the text": ([[LOOK], "Done."], {"retrieve": BM25(k=1), "calls": "text"}),
+    "repaired": ([[("look", "{'a': 1,}")], [("look", "{")], "Done."], {"repair": RuleRepair()}),
+    "a repaired answer": (['{"sum": 1,}', "Done."], {"repair": RuleRepair(), "answer_schema": ANSWER}),
     "denied": ([[LOOK, pay(5)], "Done."], {"deny": ["pay"]}),
     "calls left out": ([[LOOK, LOOK], "Done."], {"limits": Limits(calls_per_turn=1)}),
     "cut results": ([[pay(5)], "Done."], {"limits": Limits(result_bytes=3)}),
@@ -92,7 +124,7 @@ def test_an_odd_run_replays_equal_at_any_step(replies, options, saved, tmp_path)
     till = Till()
     trace = till.run(*replies, **options)
     looked = till.looked
-    if saved and "condense" not in options:  # a file does not contain functions
+    if saved:
         trace = Trace.load(trace.save(tmp_path / "t.jsonl"))
     for seq in range(len(trace)):
         try:
@@ -101,6 +133,34 @@ def test_an_odd_run_replays_equal_at_any_step(replies, options, saved, tmp_path)
             again = error.trace
         assert untaped(again) == untaped(trace), f"from step {seq}"
     assert till.looked == looked
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_replay_asks_neither_condense_nor_retrieve_nor_repair(saved, tmp_path):
+    asked = []
+
+    class Last(BM25):
+        def scores(self, query, texts):
+            asked.append("retrieve")
+            return super().scores(query, texts)
+
+    def condense(messages):
+        asked.append("condense")
+        return messages[:1] + messages[-2:]
+
+    def repaired(_):
+        asked.append("repair")
+        return "{}"
+
+    options = {"condense": condense, "retrieve": Last(k=1), "repair": LLMRepair(Scripted(repaired))}
+    trace = Till().run([("look", "{}}")], [LOOK], "Done.", **options)
+    assert {*asked} == {"condense", "retrieve", "repair"}
+    asked.clear()
+    trace = Trace.load(trace.save(tmp_path / "t.jsonl")) if saved else trace
+    assert untaped(trace.replay()) == untaped(trace)
+    assert not asked
+    if saved:
+        assert trace.fork(0, model=Scripted([[("look", "{}}")], [LOOK], "Done."])).messages == trace.messages
 
 
 def test_a_fork_that_took_more_turns_than_its_parent_might_is_replayed():

@@ -29,7 +29,12 @@ class Till:
             self.looked += 1
             return self.looked
 
-        self.tools = [pay, look]
+        @tool
+        def agent() -> object:
+            """Let a sub-agent pay 3."""
+            return self.run([PAY_3], "Paid.")
+
+        self.tools = [pay, look, agent]
 
     def run(self, *replies, **options):
         """A run in which a person allows what costs less than 1,000; also one that an error ended."""
@@ -50,13 +55,14 @@ def pay(euros):
     return ("pay", {"euros": euros})
 
 
-LOOK = ("look", {})
+LOOK, AGENT = ("look", {}), ("agent", {})
+PAY_3 = pay(3)
 
 
 REPLIES = st.lists(
     st.lists(
         st.one_of(
-            st.just(LOOK),
+            st.sampled_from([LOOK, AGENT]),
             st.sampled_from([1, 200, 5_000]).map(pay),
             st.just(("pay", {"euros": "x"})),
             st.just(("fly", {})),

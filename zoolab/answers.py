@@ -17,7 +17,10 @@ from zoolab.schema.strict import make_strict
 from zoolab.steps.validate import Repairer, check_call, check_with_repair, refusal, refuse_unfinished
 from zoolab.tools import Tool, ToolRegistry
 
-__all__ = ["AnswerSchema"]
+__all__ = ["ANSWER_TOOL", "AnswerSchema"]
+
+#: What the final answer is called where it is judged as a call.
+ANSWER_TOOL = "answer"
 
 _TOLD = "Your final answer has to be one JSON object and nothing else. It has to meet this JSON Schema:\n"
 _AGAIN = "This is not the final answer that was asked for:\n{problems}\n" + _TOLD
@@ -64,7 +67,7 @@ class AnswerSchema:
 def _tool_of(given: Any) -> Tool:
     """Make the tool whose parameters are the fields of the answer."""
     if isinstance(given, Mapping):
-        tool = Tool.from_schema("answer", "The final answer.", dict(given))
+        tool = Tool.from_schema(ANSWER_TOOL, "The final answer.", dict(given))
     else:
         describer = Describer()
         shape = describer.describe(given, "answer_schema")
@@ -79,7 +82,7 @@ def _tool_of(given: Any) -> Tool:
                 found = error.problems
             raise BindingError(replace(one, pointer=one.pointer.removeprefix("/answer")) for one in found)
 
-        tool = Tool("answer", "The final answer.", parameters, bind=check)
+        tool = Tool(ANSWER_TOOL, "The final answer.", parameters, bind=check)
     kind = resolved(tool.parameters, tool.parameters.get("$defs", {})).get("type", "object")
     if kind != "object":
         raise InvalidInput(f"answer_schema describes {excerpt(kind)}", expected="an object with named fields")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from zoolab.records import Decision, Outcome, Result, Tool, ToolCall, Verdict
+from zoolab.messages import Messages
+from zoolab.records import Decision, Outcome, Request, Result, Tool, ToolCall, Verdict
 
 Earlier = tuple[ToolCall, dict[str, Any] | None, Result]
 
@@ -38,6 +39,10 @@ class Tape(Protocol):
     turns: int = 0
     #: The calls before the walk, with the arguments that ran, and their results.
     earlier: Sequence[Earlier] = ()
+
+    def request(self, _messages: Messages, /) -> Request | None:
+        """Return the request that was made of these messages, if the tape says what goes into requests."""
+        return None
 
     def take(self, _tool: Tool, _arguments: Mapping[str, Any], /) -> TapedCall | None:
         """Return what the tape holds of the next such call, or None if it holds none."""

@@ -46,7 +46,6 @@ def mistakes_in(value: Any, schema: Mapping[str, Any]) -> list[Mistake]:
     turn: expected only turns, received 3 (do you mean turns?)
     turns: expected a whole number, received nothing
     """
-    # Compiled before the clock runs: that may import jsonschema.
     judge = compiled(schema)
     with bounded(len(str(value))):
         errors = [*judge.iter_errors(value)]

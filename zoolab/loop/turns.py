@@ -13,6 +13,7 @@ from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRe
 from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.readonly import read_only
 from zoolab.limits.budget import Budget
+from zoolab.messages import Condensed
 from zoolab.messages.ends import says_something
 from zoolab.models.about import about
 from zoolab.models.deltas import listening, tell_delta
@@ -136,7 +137,8 @@ class Turns:
         choice = self.options.tool_choice
         told = list[Tool]()
         self.known = len(messages) if prompt is not None and self.options.first_turn > 1 else 0
-        if self.calls == "text" and choice != "none":
+        begun = self.tape is not None and self.tape.request(Messages(messages)) is not None
+        if self.calls == "text" and choice != "none" and not begun:
             told = self._pick([*messages, {"role": "user", "content": prompt or ""}])
         self._open(opening_messages(prompt, self.system, messages, told, choice))
 
@@ -157,12 +159,13 @@ class Turns:
         choice = self.options.tool_choice
         if not first and choice != "none":
             choice = "auto"  # a forced choice holds for the first request alone, or no walk would end
-        if self.options.condense is not None and not first:
-            from zoolab.apis.conversation import condensed
-
-            self.messages = condensed(self.options.condense, self.messages)
-        if self.options.retrieve is not None and self.calls != "text":
-            self.offered = tuple(tool.sent for tool in self._pick(self.messages))
+        taped = None if self.tape is None else self.tape.request(self.messages)
+        if taped is not None:
+            self.offered, self.withheld = taped.tools, taped.withheld
+            if taped.messages != self.messages:
+                self.messages = Condensed(taped.messages, self.messages)
+        else:
+            self._choose(first)
         request = Request(self.messages, self.offered, choice, self.settings, self.withheld)
         new = len(self.messages) - self.known if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
@@ -175,6 +178,16 @@ class Turns:
         if self.budget.called == called:  # a model that is a walk itself has taken what it used
             self.budget.end_request(request, reply, model)
         return reply
+
+    def _choose(self, first: bool) -> None:
+        """Choose what goes into a request: `condense` picks messages, and `retrieve` tools."""
+        if self.options.condense is not None and not first:
+            from zoolab.apis.conversation import condensed
+
+            self.messages = condensed(self.options.condense, self.messages)
+        if self.calls != "text" and (self.options.retrieve is not None or self.withheld):
+            self.withheld = ()
+            self.offered = tuple(tool.sent for tool in self._pick(self.messages))
 
     def read(self, reply: Reply) -> Ask:
         """Show what the model asks for, call by call, or its answer; returns the calls.

@@ -82,7 +82,6 @@ class SchemaChecker:
         from referencing.exceptions import Unresolvable
 
         try:
-            # Compiled before the clock runs: that may import jsonschema.
             judge = self._validator
             with bounded(len(encode(value))):
                 if judge.is_valid(value):

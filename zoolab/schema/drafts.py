@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema, each judged by jsonschema within a bound of seconds.
+"""The drafts of JSON Schema, each judged by jsonschema within a bound of steps.
 
 A schema is judged by the draft that its `$schema` names, and by 2020-12 if it names none.
 """
@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -45,7 +46,7 @@ def compiles(pattern: object) -> bool:
     """Whether a pattern is a regular expression; what is not text is not judged."""
     import regex
 
-    _seconds_left()
+    _step()
     if isinstance(pattern, str) and len(pattern) > MAX_PATTERN_CHARS:
         raise TooMuchWork
     try:
@@ -54,7 +55,10 @@ def compiles(pattern: object) -> bool:
         return False
 
 
-#: Seconds of the processor that a check may take, and what each character of the checked value adds.
+#: How many schemas a check may hold against a value, and how many characters of the value add one. A clock
+#: would also count what else the process does meanwhile.
+MAX_STEPS, CHARS_PER_STEP = 10_000, 3
+#: Seconds of the processor that the search for patterns may take, and what each character adds.
 MAX_SECONDS, SECONDS_PER_CHAR = 0.25, 3e-6
 #: A longer pattern takes too long to compile.
 MAX_PATTERN_CHARS = 8_000
@@ -80,27 +84,35 @@ def draft_of(schema: Mapping[str, Any]) -> str:
 
 
 class TooMuchWork(Exception):
-    """A check that takes more seconds than it may."""
+    """A check that does more work than it may."""
 
 
-_ends: ContextVar[float] = ContextVar("zoolab_schema_ends")
+@dataclass(slots=True)
+class _Left:
+    """What is left to a check."""
+
+    steps: int
+    seconds: float
 
 
-def _seconds_left() -> float:
-    left = _ends.get() - cpu_time()
-    if left <= 0:
+_left: ContextVar[_Left] = ContextVar("zoolab_schema_left")
+
+
+def _step() -> None:
+    left = _left.get()
+    left.steps -= 1
+    if left.steps < 0:
         raise TooMuchWork
-    return left
 
 
 @contextmanager
 def bounded(chars: int = 0) -> Iterator[None]:
-    """Ends a check with `TooMuchWork` if it takes too long for a value of `chars` characters as JSON."""
-    token = _ends.set(cpu_time() + MAX_SECONDS + chars * SECONDS_PER_CHAR)
+    """Ends a check with `TooMuchWork` if it does too much for a value of `chars` characters as JSON."""
+    token = _left.set(_Left(MAX_STEPS + chars // CHARS_PER_STEP, MAX_SECONDS + chars * SECONDS_PER_CHAR))
     try:
         yield
     finally:
-        _ends.reset(token)
+        _left.reset(token)
 
 
 def compiled(schema: Mapping[str, Any]) -> Any:
@@ -177,7 +189,7 @@ def _validator_class(draft: str, whole_floats: bool) -> Any:
 
         jsonschema's own leaves this class, and its bounds, at a schema with a "$schema".
         """
-        _seconds_left()
+        _step()
         return attrs.evolve(validator, **changes)
 
     made.evolve = evolve
@@ -205,10 +217,17 @@ def _few_parts(keyword: Callable[..., Iterable[Any] | None]) -> Callable[..., It
 def _matches(pattern: str, text: str) -> bool:
     import regex
 
+    _step()
+    left, python = _left.get(), to_python(pattern)
+    if left.seconds <= 0:
+        raise TooMuchWork
+    began = cpu_time()
     try:
-        return regex.search(to_python(pattern), text, timeout=_seconds_left()) is not None
+        return regex.search(python, text, timeout=left.seconds) is not None
     except (TimeoutError, regex.error) as error:
         raise TooMuchWork from error
+    finally:
+        left.seconds -= cpu_time() - began
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:

@@ -27,6 +27,14 @@ class Repairer(Protocol):
         ...
 
 
+class Unrepaired(Exception):
+    """Raised by a `Repairer` that proposes nothing, with the problems that are the reason."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(problem.message for problem in problems))
+        self.problems = problems
+
+
 def check_call(call: ToolCall, registry: ToolRegistry, *, deny: Collection[str] = ()) -> Verdict:
     """Judge a call: is the tool known and allowed, do the arguments parse, do they meet the schema?
 
@@ -104,6 +112,8 @@ def _proposed(repair: Repairer, raw: str, schema: dict[str, Any]) -> tuple[str |
     proposed: object
     try:
         proposed = interruptible(repair.propose, raw, schema)
+    except Unrepaired as told:
+        return None, told.problems
     except Exception as error:
         received = excerpt(f"{type(error).__name__}: {error}")
     else:

@@ -24,6 +24,7 @@ from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
 from zoolab.files import privately, system_errors, write_whole
 from zoolab.jsontext import decode_line, excerpt
 from zoolab.jsontext.values import any_json, as_text, encode_any
+from zoolab.messages import Condensed
 from zoolab.records import KINDS, Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
 from zoolab.secrets import scrub_json
 from zoolab.trace.codec import (
@@ -274,7 +275,7 @@ class _Reader:
                     raise InvalidTrace(f"a message is {excerpt(message)}", expected="an object with a role")
                 self._messages[str(event["id"])] = message
             case "step":
-                trace.add(self._step(event))
+                trace.add(self._step(event, condensed=event["kind"] == "request"))
                 trace.started[-1] = _seconds(event["t"])
                 self._original(len(trace.steps) - 1, event)
             case "edit":
@@ -310,7 +311,8 @@ class _Reader:
         if event.get("original") is not None:
             self._trace.originals[seq] = self._record(event["original"], Messages())
 
-    def _step(self, event: Event) -> Step:
+    def _step(self, event: Event, condensed: bool = False) -> Step:
+        """Return a step; messages that go before a request were left out of it by `condense`."""
         kind, slot, turn = event["kind"], event.get("slot"), _whole(event["turn"])
         if kind not in KINDS:
             raise InvalidTrace(f"a step has the kind {excerpt(kind)}", expected=", ".join(KINDS))
@@ -320,6 +322,8 @@ class _Reader:
         messages = self._log.first(keep)
         for name in event["append"]:
             messages = messages.with_next(self._messages[name])
+        if condensed and keep < len(self._log):
+            messages = Condensed(messages, self._log)
         self._log = messages
         record = self._record(event["record"], messages)
         call = record if isinstance(record, ToolCall) else None

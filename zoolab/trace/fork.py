@@ -16,7 +16,7 @@ from zoolab.steps.define import as_registry
 from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import Turn, question_at, turn_at
 from zoolab.trace.log import TraceLog, drive, tools_of
-from zoolab.trace.tape import Missing, OwnReplies, TraceTape, options_of
+from zoolab.trace.tape import Missing, OwnReplies, TraceTape, options_of, repair_of
 
 T = TypeVar("T", bound=TraceLog)
 _Place = tuple[str, int, int | None]
@@ -43,6 +43,8 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
         _check_functions(trace)
     tools = tools_of(trace) if tools is None else tools
     same = options["envelope"] == known["envelope"]
+    if "repair" not in options:
+        options["repair"] = repair_of(trace, turns[max(0, turn_at(turns, seq)) :], None)
     return _forked(trace, turns, seq, edit, model, as_registry(tools), options, missing, same, ask)
 
 
@@ -61,6 +63,7 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
     if taken > limits.turns or (trace.outcome == "loop_limit" and "limits" not in trace.options):
         limits = replace(limits, turns=taken)
     registry = tools_of(trace)
+    options["repair"] = repair_of(trace, turns[found:], options.get("repair"))
     begins = not turns or seq <= turns[found].seq
     model = OwnReplies(turns[found:], options["calls"], otherwise, not begins)
     try:
@@ -93,6 +96,7 @@ def _ask_next(
     for name in _OF_THE_START:
         options.pop(name, None)
     tape = TraceTape.of(trace, turns, turn.seq, "stop")
+    options["repair"] = repair_of(trace, turns[turns.index(turn) :], options.get("repair"))
     options |= {"tape": tape, "policy": _permissions(None, turns, turn.seq, registry)}
     again = walk(None, registry, model, messages=said, first_turn=child.steps[-1].turn + 1, **options)
     next(again)  # the tools are defined already
@@ -114,15 +118,20 @@ def _forked(
     """Go on from a step; a result is made anew unless what it is made of is the `same`."""
     for name in _OF_THE_START:
         options.pop(name, None)
+    # What a file does not say of a run is taken from its requests.
+    chosen = missing != "stop" and any(options.get(name) is not None for name in ("condense", "retrieve"))
     if trace.steps[seq].kind == "define":
-        tape = options["tape"] = TraceTape.of(trace, turns, 0, missing, same and edit is None)
+        same = same and edit is None
+        tape = TraceTape.of(trace, turns, 0, missing, results=same, requests=not chosen)
+        options["tape"] = tape
         opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
         again = walk(None, registry, model, messages=opening, **options)
         answers: _Records = {} if edit is None else {("define", 0, None): edit}
         return _drive(child_of(trace, 0, options | {"model": model}), again, answers, tape, ask)
     found, steps = turns[turn_at(turns, seq)], trace.steps
     turn, request = range(found.seq, found.end), steps[found.seq]
-    tape = options["tape"] = TraceTape.of(trace, turns, found.seq, missing, same)
+    tape = TraceTape.of(trace, turns, found.seq, missing, results=same, requests=not chosen)
+    options["tape"] = tape
     child = child_of(trace, found.seq, options | {"model": model})
     child.meta["forked_at"] = seq
     if seq != found.seq and found.reply is not None:

@@ -9,10 +9,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
+from zoolab.answers import ANSWER_TOOL
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import canonical, excerpt
 from zoolab.jsontext.values import any_json
 from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
+from zoolab.messages import Condensed, Messages
 from zoolab.models.about import about
 from zoolab.models.recording import RequestNames, nearest_difference
 from zoolab.records import (
@@ -21,6 +23,7 @@ from zoolab.records import (
     Model,
     Outcome,
     Record,
+    Repair,
     Reply,
     Request,
     Result,
@@ -29,6 +32,7 @@ from zoolab.records import (
     Verdict,
 )
 from zoolab.steps.result import METADATA
+from zoolab.steps.validate import Repairer, Unrepaired
 from zoolab.tapes import Earlier, Tape, TapedCall
 from zoolab.tools import Tool
 from zoolab.trace.calls import Call, Turn, question_at
@@ -52,6 +56,7 @@ class TraceTape(Tape):
         results: Whether the tool messages are given too, word by word; else they are made anew.
         before: The turns of the question before them, which count in a replay.
         failures: What failed in those turns, as `Tape.failures`.
+        requests: The requests, each with the messages that it was made of; none if the walk makes its own.
     """
 
     def __init__(
@@ -61,8 +66,10 @@ class TraceTape(Tape):
         results: bool,
         before: Sequence[Turn],
         failures: Mapping[str | None, int],
+        requests: Iterable[tuple[Messages, Request]] = (),
     ) -> None:
         self.missing = missing
+        self._requests = deque(requests)
         self.failures = failures
         self.turns = len(before) if missing == "stop" else 0
         self.earlier: Sequence[Earlier] = [
@@ -91,22 +98,39 @@ class TraceTape(Tape):
 
     @classmethod
     def of(
-        cls, trace: TraceLog, turns: Sequence[Turn], since: int, missing: Missing, results: bool = True
+        cls,
+        trace: TraceLog,
+        turns: Sequence[Turn],
+        since: int,
+        missing: Missing,
+        *,
+        results: bool = True,
+        requests: bool = True,
     ) -> TraceTape:
-        """Make a tape of what a trace settles after step `since`, and of what its own tape still has."""
+        """Make a tape of what a trace settles after step `since`, and of what its own tape still has.
+
+        With `requests`, messages and tools that were left out of a request are left out again.
+        """
         calls = [call for turn in turns if turn.end > since for call in turn.calls.values()]
         own = trace.options.get("tape")
         if isinstance(own, TraceTape):
             calls += own.left_by(trace)
         # Retries and repetitions are counted within one question.
         before = [turn for turn in turns[question_at(turns, since) :] if turn.end <= since]
-        return cls(calls, missing, results, before, _failures(trace, before))
+        asked = _requests(trace, [turn for turn in turns if turn.end > since]) if requests else []
+        return cls(calls, missing, results, before, _failures(trace, before), asked)
 
     def left_by(self, trace: TraceLog) -> list[Call]:
         """Return the calls that a trace has not taken from the tape."""
         taken = {id(step.record) for step in trace.steps}
         given = {place for place, outcome in self._given.items() if id(outcome) in taken}
         return [call for place, call in enumerate(self._calls) if place not in given]
+
+    def request(self, messages: Messages) -> Request | None:
+        """Return the next request that was made of these messages; those before it are over."""
+        while self._requests and self._requests[0][0] != messages:
+            self._requests.popleft()
+        return self._requests[0][1] if self._requests else None
 
     def take(self, tool: Tool, arguments: Mapping[str, Any]) -> TapedCall | None:
         """Return what became of the next call of this tool with these arguments, and strike it off.
@@ -212,6 +236,53 @@ class OwnReplies:
             advice=_ADVICE,
             difference=difference(wanted, known),
         )
+
+
+class TapedRepairs:
+    """A repair that proposes what a trace says was proposed, and asks `otherwise` for other arguments."""
+
+    def __init__(self, repairs: Iterable[tuple[str, Repair]], otherwise: Repairer | None) -> None:
+        self._otherwise = otherwise
+        self._made = defaultdict[tuple[str, str], deque[Repair]](deque)
+        for name, repair in repairs:
+            self._made[name, repair.raw].append(repair)
+
+    def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None:
+        """Return what was proposed for the arguments of this tool, or raise `Unrepaired`."""
+        known = self._made.get(((schema or {}).get("title", ""), raw))
+        if not known:
+            return None if self._otherwise is None else self._otherwise.propose(raw, schema)
+        made = known.popleft() if len(known) > 1 else known[0]
+        if made.proposed is None:
+            raise Unrepaired(made.remaining)
+        return made.proposed
+
+
+def repair_of(trace: TraceLog, turns: Iterable[Turn], otherwise: Repairer | None) -> Repairer | None:
+    """Return what repairs as the trace says that these turns were repaired, and asks `otherwise` beyond."""
+    made = list[tuple[str, Repair]]()
+    for turn in turns:
+        verdicts = [(call.call.name, call.verdict) for call in turn.calls.values()]
+        verdicts += [
+            (ANSWER_TOOL, record)
+            for seq in turn.own
+            if isinstance(record := trace.steps[seq].record, Verdict)
+        ]
+        made += [(name, verdict.repair) for name, verdict in verdicts if verdict and verdict.repair]
+    return TapedRepairs(made, otherwise) if made else otherwise
+
+
+def _requests(trace: TraceLog, turns: Iterable[Turn]) -> list[tuple[Messages, Request]]:
+    """Return the requests with what they were made of; none if nothing was left out of any."""
+    pairs = list[tuple[Messages, Request]]()
+    chosen = False
+    for turn in turns:
+        request, messages = turn.request, trace.steps[turn.seq].messages
+        condensed = isinstance(messages, Condensed)
+        chosen = chosen or condensed or bool(request.withheld)
+        if turn.seq not in trace.originals:
+            pairs.append((messages.before if isinstance(messages, Condensed) else messages, request))
+    return pairs if chosen else []
 
 
 def options_of(trace: TraceLog, turns: Sequence[Turn], seq: int = -1) -> dict[str, Any]:
