@@ -69,6 +69,30 @@ def test_a_connection_that_the_program_wants_closed_is_closed(version, header):
     assert (b"chunked" in answer) == (version == "1.1")
 
 
+def test_what_was_watched_replays_and_forks_and_no_tool_runs():
+    """Its settings, and what the program made of messages, are on the tape."""
+    add = Scripted([[("add", {"a": 1, "b": 2})], "It is 3."])
+    parameters = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    tools: Any = [{"type": "function", "function": {"name": "add", "parameters": parameters}}]
+    messages: list[Any] = [{"role": "user", "content": "1 + 2?"}]
+    with watch(add) as seen:
+        client = openai.OpenAI()
+        for _ in range(2):
+            asked = client.chat.completions.create(model="m", messages=messages, tools=tools, temperature=0.2)
+            said = asked.choices[0].message
+            messages.append(said.model_dump(exclude_none=True))
+            for call in said.tool_calls or []:
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": "3"})
+        seen.wait()
+    trace = seen.traces[0]
+    again = trace.replay()
+    assert (again.answer, again.messages) == ("It is 3.", trace.messages)
+    assert [turn.request.settings for turn in again.turns] == [turn.request.settings for turn in trace.turns]
+    child = trace.fork(0, model=Scripted([[("add", {"b": 2, "a": 1})], "Three."]))
+    assert (child.answer, child.messages[2]["content"]) == ("Three.", "3")
+    assert "temperature" not in child.turns[0].request.settings
+
+
 def test_a_content_in_chunks_is_read(server):
     assert ask(
         server, body=iter([b"ab", b"c"]), encode_chunked=True, headers={"transfer-encoding": "chunked"}

@@ -1,6 +1,7 @@
 """A trace is a tape: forks and replays take from it what its calls gave, and pay nothing twice."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tills import LOOK, REPLIES, Till, looking, pay
 
-from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ReplayMiss
+from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ModelError, ReplayMiss
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Decision, Limits, Outcome, Reply, Verdict
@@ -17,7 +18,7 @@ from zoolab.repair import LLMRepair, RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.runs import Trace, read_conversation, run
 from zoolab.show.text import to_markdown
-from zoolab.steps.define import tool
+from zoolab.steps.define import as_registry, tool
 from zoolab.trace.codec import MAX_VALUE_CHARS
 from zoolab.trace.events import as_read, events_of
 
@@ -161,6 +162,53 @@ def test_a_replay_asks_neither_condense_nor_retrieve_nor_repair(saved, tmp_path)
     assert not asked
     if saved:
         assert trace.fork(0, model=Scripted([[("look", "{}}")], [LOOK], "Done."])).messages == trace.messages
+
+
+def interrupted(_):
+    raise KeyboardInterrupt
+
+
+def failed(_):
+    raise ValueError("no model")
+
+
+@tool
+def stop() -> None:
+    """Press Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize(
+    "replies", [[[LOOK], interrupted], [[LOOK, ("stop", {})], "Done."], [[LOOK], failed]]
+)
+def test_a_replay_ends_where_a_broken_run_ended(replies, saved, tmp_path):
+    till, trace = Till(), Trace()
+    with suppress(KeyboardInterrupt, ModelError):
+        run("Go.", [*till.tools, stop], Scripted(replies), trace=trace)
+    trace = Trace.load(trace.save(tmp_path / "t.jsonl")) if saved else trace
+    assert trace.outcome in ("interrupted", "model_error")
+    for seq in range(len(trace)):
+        again = trace.replay(seq)
+        assert untaped(again) == untaped(trace), f"from step {seq}"
+    assert till.looked == 1
+
+
+@given(replies=REPLIES, data=st.data(), known=st.booleans())
+def test_a_conversation_of_another_program_replays_and_forks(replies, data, known):
+    till = Till()
+    said = till.run(*replies, "Done.", envelope="plain").messages
+    ends = [
+        at for at in range(1, len(said) + 1) if [m["role"] for m in said[at - 1 : at + 1]] != ["tool"] * 2
+    ]
+    tools, cut = as_registry(till.tools), data.draw(st.sampled_from(ends))
+    trace = read_conversation(said[:cut], tools if known else None)
+    again = trace.replay(data.draw(st.integers(0, len(trace) - 1)))
+    assert (again.messages, again.outcome, again.error) == (trace.messages, trace.outcome, trace.error)
+    paid = list(till.paid)
+    limits = Limits(retries=9, turns=9)
+    read_conversation(said, tools).fork(0, model=Scripted([*replies, "Done."]), limits=limits)
+    assert till.paid == paid
 
 
 def test_a_fork_that_took_more_turns_than_its_parent_might_is_replayed():

@@ -37,6 +37,8 @@ class Tape(Protocol):
     failures: Mapping[str | None, int] = {}
     #: The turns before the walk that count as its own.
     turns: int = 0
+    #: Whether requests have the settings and the choice of those on the tape.
+    replays: bool = False
     #: The calls before the walk, with the arguments that ran, and their results.
     earlier: Sequence[Earlier] = ()
 

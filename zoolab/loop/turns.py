@@ -159,14 +159,17 @@ class Turns:
         choice = self.options.tool_choice
         if not first and choice != "none":
             choice = "auto"  # a forced choice holds for the first request alone, or no walk would end
+        settings = self.settings
         taped = None if self.tape is None else self.tape.request(self.messages)
-        if taped is not None:
-            self.offered, self.withheld = taped.tools, taped.withheld
-            if taped.messages != self.messages:
-                self.messages = Condensed(taped.messages, self.messages)
-        else:
+        if self.tape is None or taped is None:
             self._choose(first)
-        request = Request(self.messages, self.offered, choice, self.settings, self.withheld)
+        else:
+            self.offered, self.withheld = taped.tools, taped.withheld
+            if taped.prefix != self.messages:
+                self.messages = Condensed(taped.prefix, self.messages)
+            if self.tape.replays:
+                choice, settings = taped.tool_choice, taped.settings
+        request = Request(self.messages, self.offered, choice, settings, self.withheld)
         new = len(self.messages) - self.known if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:

@@ -151,6 +151,9 @@ class Messages(Sequence[Message]):
         return self._log[index if index >= 0 else self._length + index]
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, Messages):
+            length = self._length
+            return length == other._length and self._log[:length] == other._log[:length]
         return (
             self.tolist() == list(cast("Iterable[Message]", other))
             if isinstance(other, Sequence)

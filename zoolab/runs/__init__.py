@@ -173,8 +173,10 @@ class Trace(TraceLog):
     ) -> Trace:
         """Play the trace again from a step; nothing runs, and no model is asked. Returns a new trace.
 
-        Requests are answered as they were, calls get what they got and are allowed as they were allowed. It
-        needs no function: the trace may have come from a file.
+        Requests are answered as they were, calls get what they got and are allowed as they were allowed. What
+        `retrieve`, `condense` and `repair` made is taken from the trace, too. A run that was interrupted, or
+        whose model failed, ends there again. It needs no function: the trace may have come from a file, or
+        be a conversation of another program.
 
         Args:
             step: The step, or its number.

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import InvalidInput, InvalidToolSignature, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.loop import Walk, walk
 from zoolab.models.about import Wrapper
 from zoolab.policy import Permissions, Policy
-from zoolab.records import Decision, Limits, Model, Record, Reply, Request, Step
+from zoolab.records import Limits, Model, Record, Reply, Request, Step
 from zoolab.steps.define import as_registry
-from zoolab.tools import ToolRegistry
+from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.calls import Turn, question_at, turn_at
 from zoolab.trace.log import TraceLog, drive, tools_of
-from zoolab.trace.tape import Missing, OwnReplies, TraceTape, options_of, repair_of
+from zoolab.trace.tape import Missing, OwnReplies, Place, TraceTape, end_of, options_of, place_of, repair_of
 
 T = TypeVar("T", bound=TraceLog)
-_Place = tuple[str, int, int | None]
-_Records = dict[_Place, Record]
+_Records = dict[Place, Record]
 Ask = Callable[[Step], Record | None]
 #: What the steps that are kept have.
 _OF_THE_START = ("model", "messages", "system", "first_turn")
@@ -63,6 +63,8 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
     if taken > limits.turns or (trace.outcome == "loop_limit" and "limits" not in trace.options):
         limits = replace(limits, turns=taken)
     registry = tools_of(trace)
+    if trace.steps[0].kind != "define":  # another program's conversation may not say its tools
+        registry = _tools_called(turns)
     options["repair"] = repair_of(trace, turns[found:], options.get("repair"))
     begins = not turns or seq <= turns[found].seq
     model = OwnReplies(turns[found:], options["calls"], otherwise, not begins)
@@ -72,6 +74,8 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
         for turn in turns[found + 1 :]:
             if turn.asks:
                 _ask_next(trace, turns, turn, child, registry, model)
+        if child.steps and place_of(child.steps[-1], child.steps[-1].record) == end_of(trace, turns):
+            child.outcome, child.error, child.fault = trace.outcome, trace.error, trace.fault
     except ZoolabError as error:
         if isinstance(error.trace, TraceLog):
             error.trace.options = dict(trace.options)
@@ -119,10 +123,13 @@ def _forked(
     for name in _OF_THE_START:
         options.pop(name, None)
     # What a file does not say of a run is taken from its requests.
-    chosen = missing != "stop" and any(options.get(name) is not None for name in ("condense", "retrieve"))
+    chosen = missing != "stop" and (
+        any(options.get(name) is not None for name in ("condense", "retrieve"))
+        or registry.names() != tools_of(trace).names()
+    )
     if trace.steps[seq].kind == "define":
         same = same and edit is None
-        tape = TraceTape.of(trace, turns, 0, missing, results=same, requests=not chosen)
+        tape = TraceTape.of(trace, turns, 0, missing, results=same, requests=same and not chosen)
         options["tape"] = tape
         opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
         again = walk(None, registry, model, messages=opening, **options)
@@ -145,8 +152,17 @@ def _forked(
     options["first_turn"] = found.number
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
-    answers = {_place_of(steps[i], before[i]): record for i, record in edits.items()}
+    answers = {place_of(steps[i], before[i]): record for i, record in edits.items()}
     return _drive(child, Walk(_with_news(again, request.appended)), answers, tape, ask)
+
+
+def _tools_called(turns: Sequence[Turn]) -> ToolRegistry:
+    """Return a tool for each name that was called, of which nothing else is known."""
+    tools: list[Tool] = []
+    for name in dict.fromkeys(call.call.name for turn in turns for call in turn.calls.values()):
+        with suppress(InvalidToolSignature):  # no tool can have such a name
+            tools.append(Tool.from_schema(name, "", {"type": "object"}))
+    return ToolRegistry(tools)
 
 
 def _check_functions(trace: TraceLog) -> None:
@@ -186,13 +202,15 @@ def _drive(child: T, steps: Walk, answers: _Records, tape: TraceTape, ask: Ask |
     """Walk on until the end, or until a call that is not on the tape waits and nobody is there to ask."""
 
     def answer(step: Step) -> Record | None:
-        given = answers.pop(_place_of(step, step.record), None) or tape.answer_to(step)
+        given = answers.pop(place_of(step, step.record), None) or tape.answer_to(step)
         if given is None and ask is not None and step.status == "pending":
             return ask(step)
         return given
 
     def waits(step: Step) -> bool:
-        asks = ask is None and _place_of(step, step.record) not in answers
+        if place_of(step, step.record) == tape.ends and tape.ends not in answers:
+            return True
+        asks = ask is None and place_of(step, step.record) not in answers
         return asks and tape.missing == "ask" and tape.waits_at(step)
 
     return drive(child, steps, answer, waits)
@@ -209,11 +227,6 @@ def _with_news(steps: Any, appended: int) -> Generator[Step, Any, Any]:
         if first:
             step, first = step._replace(appended=appended), False
         answer = yield step
-
-
-def _place_of(step: Step, record: Record) -> _Place:
-    """Return a step's place in its walk; `record` is what it held before it was answered."""
-    return "decision" if isinstance(record, Decision) else step.kind, step.turn, step.slot
 
 
 class _FirstThen(Wrapper):

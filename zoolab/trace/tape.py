@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from zoolab.answers import ANSWER_TOOL
 from zoolab.errors import ReplayMiss
-from zoolab.jsontext import canonical, excerpt
+from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.values import any_json
 from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
 from zoolab.messages import Condensed, Messages
@@ -43,6 +43,10 @@ from zoolab.trace.log import TraceLog
 #: risk `safe` runs, any other call waits for a decision. "live": the policy decides, as in any walk.
 Missing = Literal["stop", "ask", "live"]
 
+Place = tuple[str, int, int | None]
+#: Outcomes of runs that came to no end.
+UNFINISHED = ("open", "interrupted")
+
 _ADVICE = "fork the trace to go on: a fork runs what is safe, and asks before anything else runs"
 NOT_TAPED = "this call is not on the tape"
 
@@ -69,6 +73,9 @@ class TraceTape(Tape):
         requests: Iterable[tuple[Messages, Request]] = (),
     ) -> None:
         self.missing = missing
+        self.replays = missing == "stop"
+        #: Where a replay ends, because the trace does; None if it goes on to an answer or an error.
+        self.ends: Place | None = None
         self._requests = deque(requests)
         self.failures = failures
         self.turns = len(before) if missing == "stop" else 0
@@ -82,13 +89,14 @@ class TraceTape(Tape):
         self._refusals = defaultdict[Any, deque[Result]](deque)
         self._calls: list[Call] = []
         for call in calls:
-            if call.verdict is not None and call.outcome is not None:
+            if call.outcome is not None or (call.result is not None and _may_have_run(call)):
                 self._calls.append(call)
             elif results and call.verdict is not None and call.result is not None:
                 self._refusals[_refused(call.call, call.verdict)].append(call.result)
         self._places = defaultdict[str, deque[int]](deque)
         for place, call in enumerate(self._calls):
-            self._places[call_as_text(call.call.name, call.arguments)].append(place)
+            asked = call.arguments if call.verdict is not None else json_or({}, call.call.arguments)
+            self._places[call_as_text(call.call.name, asked)].append(place)
         #: The outcomes that were given, by the places of their calls.
         self._given: dict[int, Outcome] = {}
         #: What was answered to the question about a call, by the identity of the question.
@@ -117,8 +125,12 @@ class TraceTape(Tape):
             calls += own.left_by(trace)
         # Retries and repetitions are counted within one question.
         before = [turn for turn in turns[question_at(turns, since) :] if turn.end <= since]
-        asked = _requests(trace, [turn for turn in turns if turn.end > since]) if requests else []
-        return cls(calls, missing, results, before, _failures(trace, before), asked)
+        asked = list[tuple[Messages, Request]]()
+        if requests:
+            asked = _requests(trace, [turn for turn in turns if turn.end > since], always=missing == "stop")
+        made = cls(calls, missing, results, before, _failures(trace, before), asked)
+        made.ends = end_of(trace, turns) if missing == "stop" else None
+        return made
 
     def left_by(self, trace: TraceLog) -> list[Call]:
         """Return the calls that a trace has not taken from the tape."""
@@ -187,6 +199,8 @@ class TraceTape(Tape):
     def _taped(self, call: Call) -> TapedCall | None:
         """What is given for a call; None if the file kept a part of its value, and no message either."""
         outcome, result = call.outcome, call.result if self._results else None
+        if outcome is None and call.result is not None:  # of a program whose tools were not seen to run
+            outcome = Outcome(call.result.content)
         if outcome is None or (result is None and isinstance(outcome.value, Shown)):
             return None
         answer = call.answer if call.answer is not call.asked else None
@@ -272,17 +286,49 @@ def repair_of(trace: TraceLog, turns: Iterable[Turn], otherwise: Repairer | None
     return TapedRepairs(made, otherwise) if made else otherwise
 
 
-def _requests(trace: TraceLog, turns: Iterable[Turn]) -> list[tuple[Messages, Request]]:
-    """Return the requests with what they were made of; none if nothing was left out of any."""
+def place_of(step: Step, record: Record) -> Place:
+    """Return a step's place in its walk; `record` is what it held before it was answered."""
+    return "decision" if isinstance(record, Decision) else step.kind, step.turn, step.slot
+
+
+def _may_have_run(call: Call) -> bool:
+    return call.verdict is None or call.verdict.ok
+
+
+def end_of(trace: TraceLog, turns: Sequence[Turn]) -> Place | None:
+    """Return the place of the last step of a run that came to no end of its own; None for any other run."""
+    if not turns or (trace.outcome not in UNFINISHED and turns[-1].reply is not None):
+        return None
+    last = len(trace.steps) - 1
+    return place_of(trace.steps[last], trace.originals.get(last, trace.steps[last].record))
+
+
+def _requests(trace: TraceLog, turns: Sequence[Turn], always: bool) -> list[tuple[Messages, Request]]:
+    """Return the requests with what they were made of; none if nothing was left out of any, or `always`."""
     pairs = list[tuple[Messages, Request]]()
-    chosen = False
-    for turn in turns:
+    chosen = always
+    for turn, before in zip(turns, [None, *turns], strict=False):
         request, messages = turn.request, trace.steps[turn.seq].messages
-        condensed = isinstance(messages, Condensed)
-        chosen = chosen or condensed or bool(request.withheld)
+        if before is not None and any(
+            call.outcome is None and _may_have_run(call) for call in before.calls.values()
+        ):
+            messages = _after(trace, before)
+        elif isinstance(messages, Condensed):
+            messages, chosen = messages.before, True
+        chosen = chosen or bool(request.withheld)
         if turn.seq not in trace.originals:
-            pairs.append((messages.before if isinstance(messages, Condensed) else messages, request))
+            pairs.append((messages, request))
     return pairs if chosen else []
+
+
+def _after(trace: TraceLog, turn: Turn) -> Messages:
+    """`messages[]` after a turn of a program whose tools were not seen to run, before it changed any."""
+    calls = [turn.calls[slot] for slot in sorted(turn.calls)]
+    said = [seq for call in calls for seq in call.steps if trace.steps[seq].kind == "tool_call"]
+    messages = trace.steps[max(said)].messages
+    for call in calls:
+        messages = messages if call.result is None else messages.with_next(call.result.message)
+    return messages
 
 
 def options_of(trace: TraceLog, turns: Sequence[Turn], seq: int = -1) -> dict[str, Any]:
