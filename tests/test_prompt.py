@@ -14,7 +14,7 @@ from shell import HOSTILE
 from zoolab import Scripted, run, tool, walk
 from zoolab.errors import InvalidInput
 from zoolab.policy import Permissions, ask_user
-from zoolab.policy.prompt import MAX_SHOWN, describe_call
+from zoolab.policy.prompt import MAX_SHOWN, NOBODY, describe_call
 from zoolab.policy.rules import definition
 from zoolab.records import Decision, Step
 from zoolab.tools import Tool
@@ -110,21 +110,17 @@ def test_what_the_grant_covers_is_said():
     assert describe_call(bare)[2:4] == ["  risk       not known", "  touches    not known"]
 
 
-@pytest.mark.parametrize(
-    ("typed", "reason"),
-    [((), "nobody answered"), (("x",) * 5, "makes sense"), (("5", "yes", "\x1b[A", "1"), "makes sense")],
-)
-def test_no_answer_and_junk_are_no(person, typed, reason):
+@pytest.mark.parametrize("typed", [(), ("x",) * 5, ("5", "yes", "\x1b[A", "1")])
+def test_no_answer_and_junk_are_no(person, typed):
     person.types(*typed)
-    said = ask_user(pending())
-    assert (said.choice, said.reason.startswith("nobody"), reason in said.reason) == ("deny", True, True)
+    assert ask_user(pending()) == NOBODY
 
 
 def test_nobody_is_asked_where_nobody_sits(person, monkeypatch):
     for name in ("sys.stdin", "sys.stdout"):
         person.types("1")
         monkeypatch.setattr(name, io.StringIO("1\n"))
-        assert ask_user(pending()) == Decision("deny", "nobody is there to be asked", by="nobody")
+        assert ask_user(pending()) == NOBODY
     person.types("1")
     monkeypatch.setattr("sys.stdin", None)
     assert ask_user(pending()).choice == "deny"

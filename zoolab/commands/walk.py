@@ -25,6 +25,7 @@ from zoolab.models.recording import Recording, shipped
 from zoolab.plugins import NAMES
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
+from zoolab.policy.prompt import NOBODY
 from zoolab.records import KINDS, Decision, Message, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
@@ -183,7 +184,7 @@ def _decide(step: Step, yes: bool) -> Decision:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         name = visible(step.call.name) if step.call else "the call"
         print(f"zoolab: nobody is there to allow {name}; with --yes it runs", file=sys.stderr)
-        return Decision("deny", "nobody was there to allow it", by="nobody")
+        return NOBODY
     return ask_user(step)
 
 

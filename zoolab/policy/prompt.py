@@ -25,6 +25,9 @@ _ANSWERS = {
     **dict.fromkeys(("3", "a", "always"), "always"),
     **dict.fromkeys(("4", "d", "deny", ""), "deny"),
 }
+#: What holds where nobody can be asked, or says what makes sense: always in the same words, as recordings
+#: hold what a model does then.
+NOBODY = Decision("deny", "nobody was there to allow it", by="nobody")
 _CHOICES = "[1] once  [2] session  [3] always  [4] deny"
 # Letters that are shown as nothing, though they count as printable.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
@@ -46,7 +49,7 @@ def ask_user(step: Step) -> Decision:
     >>> steps = walk("Go.", [wipe], Scripted([[("wipe", {"disk": "a"})]]))
     >>> pending = next(step for step in steps if step.status == "pending")
     >>> ask_user(pending)
-    Decision(choice='deny', reason='nobody is there to be asked'...)
+    Decision(choice='deny', reason='nobody was there to allow it'...)
     """
     decision = step.record
     if not isinstance(decision, Decision) or decision.choice != "pending":
@@ -57,7 +60,7 @@ def ask_user(step: Step) -> Decision:
         streams = (sys.stdin, sys.stdout)
         on_terminal = all(stream is not None and stream.isatty() for stream in streams)
         if not on_terminal and not hasattr(find_shell(), "kernel"):
-            return Decision("deny", "nobody is there to be asked", by="nobody")
+            return NOBODY
         return _ask(step, decision)
 
 
@@ -106,7 +109,7 @@ def _ask(step: Step, pending: Decision) -> Decision:
     for _ in range(ATTEMPTS):
         answer = _read(f"allow {name}? {choices}: ")
         if answer is None:
-            return Decision("deny", "nobody answered", by="nobody")
+            return NOBODY
         if answer == "5" and choices != _CHOICES:
             _say(whole)
         elif answer in _ANSWERS:
@@ -116,7 +119,7 @@ def _ask(step: Step, pending: Decision) -> Decision:
             return Decision(choice, "answered when asked", escape(shown) if shown else None)
         else:
             _say(f"please answer {choices}")
-    return Decision("deny", "nobody gave an answer that makes sense", by="nobody")
+    return NOBODY
 
 
 def _say(line: str) -> None:
