@@ -114,6 +114,9 @@ guess
 # "Live" means that the model is asked. Here the model is the recording, so it costs nothing. A call that the trace holds does not run again: the fork takes its
 # result from the trace. A tool runs only for a call that is new, and only if it changes nothing. At any other new call the fork stops and waits for your decision.
 # The fork opens with the first trace beside it. *Compare* hides and shows the first trace.
+#
+# Would another model do the same at this step? With `models={"a name": a_model}` each request has a button *Ask others*. It says how many requests it will send, and shows
+# in a table which tool each model would call. In code this is `zoolab.ask_again`.
 
 # %%
 night.inspect(model=qwen, tools=TOOLS)

@@ -206,6 +206,12 @@ guess.reveal(
 # %%
 agents.inspect(smol)
 
+# %% [markdown]
+# The trace of another program is a tape, like your own: `replay()` plays it, and a fork takes the results of its calls from it. No tool of the program runs.
+
+# %%
+agents.replay().answer
+
 # %% [markdown] tags=["slide"]
 # ## Break it on purpose
 #
