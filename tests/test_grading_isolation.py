@@ -26,7 +26,19 @@ from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
 from zoolab_grader import Callback, Frame, Lab, Student, Wrong, case, grade_cells
-from zoolab_grader.channel import MAX_MEMORY, MAX_TOTAL, PATIENCE, Channel, Gone, Late, Process, Use, Wait
+from zoolab_grader.channel import (
+    MAX_MEMORY,
+    MAX_TOTAL,
+    PATIENCE,
+    THIS_THREAD,
+    Channel,
+    Gone,
+    Late,
+    Process,
+    Use,
+    Wait,
+    queued_in,
+)
 from zoolab_grader.isolation import Forked, Forking, Isolation, Plain, Plan, places_for, plan_for, shut_in
 from zoolab_grader.worker.jail import FILTER, FORK, NAMESPACES
 from zoolab_grader.worker.linux import Refusals
@@ -557,13 +569,6 @@ def waited(uses: list[Use | None], seconds: float = 0.2, look: float = 0.0) -> W
     return wait
 
 
-def own_queue() -> float:
-    """Seconds in which this thread was ready to run, and others ran: they are charged to nobody."""
-    with suppress(OSError):
-        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
-    return 0.0
-
-
 def test_a_process_that_waits_for_its_turn_is_given_more_time():
     assert waited([Use(0.0, 0, awake=True)]).waited >= 0.2 * PATIENCE
     assert waited([None]).waited >= 0.2 * PATIENCE
@@ -580,9 +585,9 @@ def test_a_process_that_sleeps_is_not():
 
 
 def test_many_processes_pay_for_the_time_in_which_they_are_looked_at():
-    queued = own_queue()
+    queued = queued_in(THIS_THREAD)
     many = waited([Use(0.0, 0, awake=False)], look=0.1)
-    assert many.charged > many.waited + 0.09 - (own_queue() - queued)
+    assert many.charged > many.waited + 0.09 - (queued_in(THIS_THREAD) - queued)
     alone = waited([Use(0.0, 0, awake=False, queued=0.0)], look=0.1)
     assert alone.charged < alone.waited + 0.09
 

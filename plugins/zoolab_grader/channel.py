@@ -174,10 +174,10 @@ def _use(pid: int, inherited: int) -> Use:
     except OSError:
         return Use(0.0, 0, False)
     ticks = sum(int(field) for field in fields[11:15])
-    return Use(ticks / _TICK, memory, any(state in "RD" for state in states), sum(map(_queued_in, tasks)))
+    return Use(ticks / _TICK, memory, any(state in "RD" for state in states), sum(map(queued_in, tasks)))
 
 
-def _queued_in(task: str | Path) -> float:
+def queued_in(task: str | Path) -> float:
     """Seconds in which a thread was ready to run and others ran, if the system counts them."""
     with suppress(OSError):
         return int(Path(task, "schedstat").read_text().split()[1]) / 1e9
@@ -205,7 +205,8 @@ MAX_MEMORY = 3 << 30
 UNEXPLAINED = "its monitor has ended, too, and nobody says why"
 
 _LOOK_EVERY = 0.25
-_THIS_THREAD = "/proc/thread-self"
+#: The files of the calling thread, for `queued_in`.
+THIS_THREAD = "/proc/thread-self"
 
 
 @dataclass(slots=True)
@@ -267,7 +268,7 @@ class Wait:
         if self.process.seen is None:
             self.process.seen = self.process.used()
         if not self.process.unseen:
-            self.process.queued = _queued_in(_THIS_THREAD)
+            self.process.queued = queued_in(THIS_THREAD)
         began, at_work = time.monotonic(), False
         try:
             yield
@@ -284,7 +285,7 @@ class Wait:
     def _passed(self) -> float:
         """The unseen seconds without those in which this thread waited for its turn; they are seen now."""
         unseen, self.process.unseen = self.process.unseen, 0.0
-        return max(unseen - (_queued_in(_THIS_THREAD) - self.process.queued), 0)
+        return max(unseen - (queued_in(THIS_THREAD) - self.process.queued), 0)
 
     def _look(self, at_work: bool) -> None:
         before, passed, began = self.process.seen, self._passed(), time.monotonic()
