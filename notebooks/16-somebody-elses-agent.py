@@ -207,7 +207,8 @@ guess.reveal(
 agents.inspect(smol)
 
 # %% [markdown]
-# The trace of another program is a tape, like your own: `replay()` plays it, and a fork takes the results of its calls from it. No tool of the program runs.
+# The trace of another program is a tape, like your own, if the program sends results back as tool messages, as openai-agents does: `replay()` plays it, and a fork takes the
+# results of its calls from it. No tool of the program runs.
 
 # %%
 agents.replay().answer

@@ -286,7 +286,7 @@ ROOMS: dict[str, int] = {
     "tokens": 828,
     "toolbox": 865,
     "tools": 1491,
-    "trace": 13622,
+    "trace": 13672,
 }
 
 

@@ -211,6 +211,14 @@ def test_a_conversation_of_another_program_replays_and_forks(replies, data, know
     assert till.paid == paid
 
 
+def test_a_call_of_which_nobody_said_what_it_gave_is_told_as_such():
+    said = [{"role": "user", "content": "Go."}, {"role": "user", "content": "Look again."}]
+    called = Till().run([LOOK], "Done.").messages[1]
+    trace = read_conversation([said[0], called, said[1], {"role": "assistant", "content": "Done."}])
+    with pytest.raises(ReplayMiss, match="the trace does not say what look gave"):
+        trace.replay()
+
+
 def test_a_fork_that_took_more_turns_than_its_parent_might_is_replayed():
     till = Till()
     trace = till.run([LOOK], [LOOK], [LOOK], limits=Limits(turns=2))

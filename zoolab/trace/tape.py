@@ -88,15 +88,18 @@ class TraceTape(Tape):
         self._results = results
         self._refusals = defaultdict[Any, deque[Result]](deque)
         self._calls: list[Call] = []
+        #: Calls of which nobody said what they gave.
+        self._untold = set[str]()
         for call in calls:
             if call.outcome is not None or (call.result is not None and _may_have_run(call)):
                 self._calls.append(call)
             elif results and call.verdict is not None and call.result is not None:
                 self._refusals[_refused(call.call, call.verdict)].append(call.result)
+            elif _may_have_run(call):
+                self._untold.add(_text_of(call))
         self._places = defaultdict[str, deque[int]](deque)
         for place, call in enumerate(self._calls):
-            asked = call.arguments if call.verdict is not None else json_or({}, call.call.arguments)
-            self._places[call_as_text(call.call.name, asked)].append(place)
+            self._places[_text_of(call)].append(place)
         #: The outcomes that were given, by the places of their calls.
         self._given: dict[int, Outcome] = {}
         #: What was answered to the question about a call, by the identity of the question.
@@ -161,6 +164,8 @@ class TraceTape(Tape):
                 return taped
         if self.missing != "stop":
             return None
+        if not known and asked in self._untold:
+            raise ReplayMiss(f"the trace does not say what {tool.name} gave", advice=_ADVICE)
         raise ReplayMiss(
             f"{tool.name} was not called {'so often ' * known}with {excerpt(dict(arguments), 200)}"
             " in this trace, so there is no result to replay",
@@ -382,6 +387,11 @@ def _failures(trace: TraceLog, turns: Iterable[Turn]) -> dict[str | None, int]:
         for budget in budgets:
             failures[budget] += 1
     return failures
+
+
+def _text_of(call: Call) -> str:
+    given = call.arguments if call.verdict is not None else json_or({}, call.call.arguments)
+    return call_as_text(call.call.name, given)
 
 
 def _refused(call: ToolCall, verdict: Verdict) -> tuple[Any, ...]:
