@@ -211,6 +211,16 @@ def test_a_conversation_of_another_program_replays_and_forks(replies, data, know
     assert till.paid == paid
 
 
+def test_ids_that_come_twice_and_further_fields_stay_in_a_replay():
+    """As in conversations of tau-bench: a call that is made twice has the same id, and results have a name."""
+    user, done = {"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}
+    function = {"name": "look", "arguments": "{}"}
+    call = {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+    result = {"role": "tool", "tool_call_id": "call_1", "name": "look", "content": "1"}
+    trace = read_conversation([user, call, result, call, {**result, "content": "2"}, done])
+    assert trace.replay().messages == trace.messages
+
+
 def test_a_call_of_which_nobody_said_what_it_gave_is_told_as_such():
     said = [{"role": "user", "content": "Go."}, {"role": "user", "content": "Look again."}]
     called = Till().run([LOOK], "Done.").messages[1]

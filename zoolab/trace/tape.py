@@ -7,14 +7,14 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from zoolab.answers import ANSWER_TOOL
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.values import any_json
 from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
-from zoolab.messages import Condensed, Messages
+from zoolab.messages import Condensed, Messages, calls_of, text_of
 from zoolab.models.about import about
 from zoolab.models.recording import RequestNames, nearest_difference
 from zoolab.records import (
@@ -51,6 +51,19 @@ _ADVICE = "fork the trace to go on: a fork runs what is safe, and asks before an
 NOT_TAPED = "this call is not on the tape"
 
 
+class Asked(NamedTuple):
+    """A request, and the messages that it was made of."""
+
+    messages: Messages
+    request: Request
+    #: Whether a program made it whose tools were not seen to run: its calls may have any ids.
+    by_program: bool = False
+
+    def follows(self, messages: Messages) -> bool:
+        """Return whether the request is the one that was made of these messages."""
+        return self.messages == messages or (self.by_program and _said(self.messages) == _said(messages))
+
+
 class TraceTape(Tape):
     """The calls of a trace and what became of them, each given once, in order.
 
@@ -60,7 +73,7 @@ class TraceTape(Tape):
         results: Whether the tool messages are given too, word by word; else they are made anew.
         before: The turns of the question before them, which count in a replay.
         failures: What failed in those turns, as `Tape.failures`.
-        requests: The requests, each with the messages that it was made of; none if the walk makes its own.
+        requests: The requests; none if the walk makes its own.
     """
 
     def __init__(
@@ -70,7 +83,7 @@ class TraceTape(Tape):
         results: bool,
         before: Sequence[Turn],
         failures: Mapping[str | None, int],
-        requests: Iterable[tuple[Messages, Request]] = (),
+        requests: Iterable[Asked] = (),
     ) -> None:
         self.missing = missing
         self.replays = missing == "stop"
@@ -128,7 +141,7 @@ class TraceTape(Tape):
             calls += own.left_by(trace)
         # Retries and repetitions are counted within one question.
         before = [turn for turn in turns[question_at(turns, since) :] if turn.end <= since]
-        asked = list[tuple[Messages, Request]]()
+        asked = list[Asked]()
         if requests:
             asked = _requests(trace, [turn for turn in turns if turn.end > since], always=missing == "stop")
         made = cls(calls, missing, results, before, _failures(trace, before), asked)
@@ -143,9 +156,9 @@ class TraceTape(Tape):
 
     def request(self, messages: Messages) -> Request | None:
         """Return the next request that was made of these messages; those before it are over."""
-        while self._requests and self._requests[0][0] != messages:
+        while self._requests and not self._requests[0].follows(messages):
             self._requests.popleft()
-        return self._requests[0][1] if self._requests else None
+        return self._requests[0].request if self._requests else None
 
     def take(self, tool: Tool, arguments: Mapping[str, Any]) -> TapedCall | None:
         """Return what became of the next call of this tool with these arguments, and strike it off.
@@ -308,22 +321,28 @@ def end_of(trace: TraceLog, turns: Sequence[Turn]) -> Place | None:
     return place_of(trace.steps[last], trace.originals.get(last, trace.steps[last].record))
 
 
-def _requests(trace: TraceLog, turns: Sequence[Turn], always: bool) -> list[tuple[Messages, Request]]:
-    """Return the requests with what they were made of; none if nothing was left out of any, or `always`."""
-    pairs = list[tuple[Messages, Request]]()
+def _requests(trace: TraceLog, turns: Sequence[Turn], always: bool) -> list[Asked]:
+    """Return the requests; none if nothing was left out of any, but for `always`."""
+    asked = list[Asked]()
     chosen = always
     for turn, before in zip(turns, [None, *turns], strict=False):
         request, messages = turn.request, trace.steps[turn.seq].messages
-        if before is not None and any(
-            call.outcome is None and _may_have_run(call) for call in before.calls.values()
-        ):
+        calls = [] if before is None else before.calls.values()
+        by_program = any(call.outcome is None and _may_have_run(call) for call in calls)
+        if before is not None and by_program:
             messages = _after(trace, before)
         elif isinstance(messages, Condensed):
             messages, chosen = messages.before, True
         chosen = chosen or bool(request.withheld)
         if turn.seq not in trace.originals:
-            pairs.append((messages, request))
-    return pairs if chosen else []
+            asked.append(Asked(messages, request, by_program))
+    return asked if chosen else []
+
+
+def _said(messages: Messages) -> list[tuple[object, ...]]:
+    """What messages say, without the ids of calls."""
+    told = [[(call.name, call.arguments) for call in calls_of(each)] for each in messages]
+    return [(each.get("role"), text_of(each), calls) for each, calls in zip(messages, told, strict=True)]
 
 
 def _after(trace: TraceLog, turn: Turn) -> Messages:
