@@ -212,7 +212,7 @@ def test_a_conversation_of_another_program_replays_and_forks(replies, data, know
 
 
 def test_ids_that_come_twice_and_further_fields_stay_in_a_replay():
-    """As in conversations of tau-bench: a call that is made twice has the same id, and results have a name."""
+    """As in conversations of tau-bench: a call that is made twice has one id, and results have a name."""
     user, done = {"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}
     function = {"name": "look", "arguments": "{}"}
     call = {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
