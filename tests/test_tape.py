@@ -161,7 +161,11 @@ def test_a_replay_asks_neither_condense_nor_retrieve_nor_repair(saved, tmp_path)
     assert untaped(trace.replay()) == untaped(trace)
     assert not asked
     if saved:
-        assert trace.fork(0, model=Scripted([[("look", "{}}")], [LOOK], "Done."])).messages == trace.messages
+        later = trace.turns[1].seq
+        for seq, replies in ((0, [[("look", "{}}")], [LOOK], "Done."]), (later, [[LOOK], "Done."])):
+            child = trace.fork(seq, model=Scripted(replies))
+            told = [[len(turn.request.messages), turn.request.withheld] for turn in child.turns]
+            assert told == [[len(turn.request.messages), turn.request.withheld] for turn in trace.turns]
 
 
 def interrupted(_):
@@ -219,6 +223,41 @@ def test_ids_that_come_twice_and_further_fields_stay_in_a_replay():
     result = {"role": "tool", "tool_call_id": "call_1", "name": "look", "content": "1"}
     trace = read_conversation([user, call, result, call, {**result, "content": "2"}, done])
     assert trace.replay().messages == trace.messages
+
+
+def test_a_call_that_never_began_runs_when_it_is_allowed():
+    """An error in `ask` ended the run; that its calls were answered is no outcome."""
+    till, trace = Till(), Trace()
+    with pytest.raises(ValueError, match="no model"):
+        run("Go.", till.tools, Scripted([[pay(3)], "Done."]), ask=failed, trace=trace)
+    asked = next(seq for seq, step in enumerate(trace.steps) if step.status == "pending")
+    child = trace.fork(asked, Decision("once"), model=Scripted(["Done."]))
+    assert (child.answer, till.paid) == ("Done.", [3])
+
+
+def test_a_fork_of_a_file_keeps_the_tools_that_it_got(tmp_path):
+    till = Till()
+    trace = Trace.load(till.run([LOOK], "Done.").save(tmp_path / "t.jsonl"))
+    waits = trace.fork(trace.turns[1].seq, model=Scripted([[pay(7)], "x"]), tools=till.tools)
+    assert waits.steps[-1].status == "pending"
+    child = waits.fork(len(waits) - 1, Decision("once"), model=Scripted(["Paid."]))
+    assert (child.answer, till.paid) == ("Paid.", [7])
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_replay_repeats_what_was_edited(saved, tmp_path):
+    till = Till()
+    trace = till.run([LOOK], "Done.", envelope="plain")
+    call = next(step.record for step in trace.steps if step.kind == "tool_call")
+    paying = replace(call, name="pay", arguments='{"euros": 3}')
+    allow = lambda _: Decision("once")  # noqa: E731
+    for child in (
+        trace.fork(len(trace) - 1, Reply({"role": "assistant", "content": "Edited."})),
+        trace.fork(trace.index(2), paying, model=Scripted(["Paid."]), ask=allow),
+    ):
+        read = Trace.load(child.save(tmp_path / "t.jsonl")) if saved else child
+        for seq in range(len(read)):
+            assert (read.replay(seq).messages, till.paid) == (child.messages, till.paid[:1])
 
 
 def test_a_call_of_which_nobody_said_what_it_gave_is_told_as_such():

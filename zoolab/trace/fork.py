@@ -12,7 +12,7 @@ from zoolab.jsontext import excerpt
 from zoolab.loop import Walk, walk
 from zoolab.models.about import Wrapper
 from zoolab.policy import Permissions, Policy
-from zoolab.records import Limits, Model, Record, Reply, Request, Step
+from zoolab.records import Limits, Model, Record, Reply, Request, Step, ToolCall, Verdict
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.calls import Turn, question_at, turn_at
@@ -134,12 +134,13 @@ def _forked(
         opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
         again = walk(None, registry, model, messages=opening, **options)
         answers: _Records = {} if edit is None else {("define", 0, None): edit}
+        answers |= _edits_after(trace, 0) if missing == "stop" else {}
         return _drive(child_of(trace, 0, options | {"model": model}), again, answers, tape, ask)
     found, steps = turns[turn_at(turns, seq)], trace.steps
     turn, request = range(found.seq, found.end), steps[found.seq]
     tape = TraceTape.of(trace, turns, found.seq, missing, results=same, requests=not chosen)
     options["tape"] = tape
-    child = child_of(trace, found.seq, options | {"model": model})
+    child = child_of(trace, found.seq, options | {"model": model}, registry)
     child.meta["forked_at"] = seq
     if seq != found.seq and found.reply is not None:
         model = _FirstThen(found.reply, model)
@@ -148,12 +149,27 @@ def _forked(
     before = {i: trace.originals.get(i, steps[i].record) for i in turn}
     edits = {i: steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
+    later = _edits_after(trace, seq) if missing == "stop" else {}
     options["policy"] = _permissions(options.get("policy"), turns, seq + (edit is None), registry)
     options["first_turn"] = found.number
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
-    answers = {place_of(steps[i], before[i]): record for i, record in edits.items()}
+    answers = later | {place_of(steps[i], before[i]): record for i, record in edits.items()}
     return _drive(child, Walk(_with_news(again, request.appended)), answers, tape, ask)
+
+
+def _edits_after(trace: TraceLog, seq: int) -> _Records:
+    """Return what was put in place of what a model said, or was asked, or of a verdict, after a step.
+
+    What was put in place of other records is on the tape.
+    """
+    edited = {i: trace.steps[i] for i in trace.originals if i > seq}
+    said = (Request, Reply, ToolCall, Verdict)
+    return {
+        place_of(step, trace.originals[i]): step.record
+        for i, step in edited.items()
+        if isinstance(step.record, said)
+    }
 
 
 def _tools_called(turns: Sequence[Turn]) -> ToolRegistry:
@@ -189,12 +205,17 @@ def _permissions(
     return permissions
 
 
-def child_of(trace: T, until: int, options: dict[str, Any]) -> T:
-    """Make a trace with the first `until` steps of `trace`, and a note of where it comes from."""
+def child_of(trace: T, until: int, options: dict[str, Any], registry: ToolRegistry | None = None) -> T:
+    """Make a trace with the first `until` steps of `trace`, and a note of where it comes from.
+
+    `registry` are the tools that it goes on with.
+    """
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": until}
     child.options = options
     child.keep(trace, until)
+    if registry is not None and until and child.steps[0].kind == "define":
+        child.steps[0] = child.steps[0]._replace(record=registry)  # those of a file have no functions
     return child
 
 

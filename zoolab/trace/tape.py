@@ -56,12 +56,15 @@ class Asked(NamedTuple):
 
     messages: Messages
     request: Request
-    #: Whether a program made it whose tools were not seen to run: its calls may have any ids.
-    by_program: bool = False
+    #: Whether calls must have the same ids: another model gives others, and another program may repeat them.
+    exact: bool
 
     def follows(self, messages: Messages) -> bool:
         """Return whether the request is the one that was made of these messages."""
-        return self.messages == messages or (self.by_program and _said(self.messages) == _said(messages))
+        if self.messages == messages:
+            return True
+        alike = not self.exact and len(self.messages) == len(messages)
+        return alike and _said(self.messages) == _said(messages)
 
 
 class TraceTape(Tape):
@@ -104,7 +107,7 @@ class TraceTape(Tape):
         #: Calls of which nobody said what they gave.
         self._untold = set[str]()
         for call in calls:
-            if call.outcome is not None or (call.result is not None and _may_have_run(call)):
+            if call.outcome is not None or _of_program(call):
                 self._calls.append(call)
             elif results and call.verdict is not None and call.result is not None:
                 self._refusals[_refused(call.call, call.verdict)].append(call.result)
@@ -217,7 +220,7 @@ class TraceTape(Tape):
     def _taped(self, call: Call) -> TapedCall | None:
         """What is given for a call; None if the file kept a part of its value, and no message either."""
         outcome, result = call.outcome, call.result if self._results else None
-        if outcome is None and call.result is not None:  # of a program whose tools were not seen to run
+        if outcome is None and call.result is not None:  # another program ran it
             outcome = Outcome(call.result.content)
         if outcome is None or (result is None and isinstance(outcome.value, Shown)):
             return None
@@ -313,6 +316,12 @@ def _may_have_run(call: Call) -> bool:
     return call.verdict is None or call.verdict.ok
 
 
+def _of_program(call: Call) -> bool:
+    """Return whether another program ran a call; a result with an error is one of ours that never began."""
+    result = call.result
+    return call.outcome is None and result is not None and not result.error_code and _may_have_run(call)
+
+
 def end_of(trace: TraceLog, turns: Sequence[Turn]) -> Place | None:
     """Return the place of the last step of a run that came to no end of its own; None for any other run."""
     if not turns or (trace.outcome not in UNFINISHED and turns[-1].reply is not None):
@@ -327,15 +336,16 @@ def _requests(trace: TraceLog, turns: Sequence[Turn], always: bool) -> list[Aske
     chosen = always
     for turn, before in zip(turns, [None, *turns], strict=False):
         request, messages = turn.request, trace.steps[turn.seq].messages
-        calls = [] if before is None else before.calls.values()
-        by_program = any(call.outcome is None and _may_have_run(call) for call in calls)
-        if before is not None and by_program:
-            messages = _after(trace, before)
-        elif isinstance(messages, Condensed):
-            messages, chosen = messages.before, True
+        chosen = chosen or isinstance(messages, Condensed)
+        by_program = before is not None and any(map(_of_program, before.calls.values()))
+        if before is not None and not turn.asks:  # else the walk begins with the request itself
+            if by_program:
+                messages = _after(trace, before)
+            elif isinstance(messages, Condensed):
+                messages = messages.before
         chosen = chosen or bool(request.withheld)
         if turn.seq not in trace.originals:
-            asked.append(Asked(messages, request, by_program))
+            asked.append(Asked(messages, request, exact=always and not by_program))
     return asked if chosen else []
 
 
@@ -367,7 +377,7 @@ def options_of(trace: TraceLog, turns: Sequence[Turn], seq: int = -1) -> dict[st
         if any(turn.asks for turn in turns[turns.index(asked) + 1 :]):  # they are those of the last question
             known = {name: value for name, value in known.items() if name != "tool_choice"}
         read["limits"] = Limits(turns=max(Limits().turns, len(turns)))
-        described = turns[0].request.settings.get("response_format")
+        described = asked.request.settings.get("response_format")
         schema = described.get("json_schema") if isinstance(described, dict) else None
         if isinstance(schema, dict) and isinstance(schema.get("schema"), dict):
             read["answer_schema"] = schema["schema"]
