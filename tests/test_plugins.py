@@ -243,7 +243,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 115_500
+NODES = 115_600
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
@@ -286,7 +286,7 @@ ROOMS: dict[str, int] = {
     "tokens": 828,
     "toolbox": 865,
     "tools": 1491,
-    "trace": 13927,
+    "trace": 14010,
 }
 
 

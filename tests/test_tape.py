@@ -245,6 +245,15 @@ def test_a_fork_of_a_file_keeps_the_tools_that_it_got(tmp_path):
 
 
 @pytest.mark.parametrize("saved", [False, True])
+def test_a_run_that_waits_replays_to_its_question(saved, tmp_path):
+    waits = Till().run("Done.").fork(1, model=Scripted([[LOOK, pay(9)], "x"]))
+    assert waits.steps[-1].status == "pending"
+    trace = Trace.load(waits.save(tmp_path / "t.jsonl")) if saved else waits
+    for seq in range(len(trace)):
+        assert untaped(trace.replay(seq)) == untaped(trace), f"from step {seq}"
+
+
+@pytest.mark.parametrize("saved", [False, True])
 def test_a_replay_repeats_what_was_edited(saved, tmp_path):
     till = Till()
     trace = till.run([LOOK], "Done.", envelope="plain")

@@ -31,6 +31,7 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
+from zoolab.steps.execute import INTERRUPTED
 from zoolab.steps.result import METADATA
 from zoolab.steps.validate import Repairer, Unrepaired
 from zoolab.tapes import Earlier, Tape, TapedCall
@@ -105,14 +106,14 @@ class TraceTape(Tape):
         self._refusals = defaultdict[Any, deque[Result]](deque)
         self._calls: list[Call] = []
         #: Calls of which nobody said what they gave.
-        self._untold = set[str]()
+        self._untold = dict[str, Call]()
         for call in calls:
             if call.outcome is not None or _of_program(call):
                 self._calls.append(call)
             elif results and call.verdict is not None and call.result is not None:
                 self._refusals[_refused(call.call, call.verdict)].append(call.result)
             elif _may_have_run(call):
-                self._untold.add(_text_of(call))
+                self._untold[_text_of(call)] = call
         self._places = defaultdict[str, deque[int]](deque)
         for place, call in enumerate(self._calls):
             self._places[_text_of(call)].append(place)
@@ -180,6 +181,8 @@ class TraceTape(Tape):
                 return taped
         if self.missing != "stop":
             return None
+        if left := self._waiting(asked):
+            return TapedCall(INTERRUPTED) if left.asked is None else None
         if not known and asked in self._untold:
             raise ReplayMiss(f"the trace does not say what {tool.name} gave", advice=_ADVICE)
         raise ReplayMiss(
@@ -191,6 +194,9 @@ class TraceTape(Tape):
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
         """Let a safe tool run, and any other call wait; what the policy denies stays denied."""
+        waiting = self._waiting(call_as_text(tool.name, arguments))
+        if waiting is not None and waiting.asked is not None:
+            return waiting.asked
         if self.missing == "live" or decision.choice == "deny":
             return decision
         if decision.choice != "pending":
@@ -199,6 +205,11 @@ class TraceTape(Tape):
             decision = Decision("pending", NOT_TAPED, risk=tool.risk, arguments=dict(arguments), by="rule")
         self._question = decision
         return decision
+
+    def _waiting(self, asked: str) -> Call | None:
+        """Return the call that had no outcome yet when the run was left at a question; None for any other."""
+        ends_asking = self.ends is not None and self.ends[0] == "decision"
+        return self._untold.get(asked) if ends_asking else None
 
     def refusal(self, call: ToolCall, verdict: Verdict) -> Result | None:
         """Return the tool message of the next call that was refused for the same, and strike it off."""
