@@ -137,10 +137,13 @@ class Turns:
         choice = self.options.tool_choice
         told = list[Tool]()
         self.known = len(messages) if prompt is not None and self.options.first_turn > 1 else 0
-        begun = self.tape is not None and self.tape.request(Messages(messages)) is not None
-        if self.calls == "text" and choice != "none" and not begun:
+        if self.calls == "text" and choice != "none" and not self._is_taped(messages):
             told = self._pick([*messages, {"role": "user", "content": prompt or ""}])
         self._open(opening_messages(prompt, self.system, messages, told, choice))
+
+    def _is_taped(self, messages: list[Message]) -> bool:
+        """Return whether a request on the tape was made of these messages: it describes its tools already."""
+        return self.tape is not None and self.tape.request(Messages(messages)) is not None
 
     def _open(self, messages: list[Message]) -> None:
         self.messages = Messages(messages)

@@ -12,7 +12,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from http import HTTPStatus
 from socketserver import BaseRequestHandler, TCPServer, ThreadingMixIn
 from time import monotonic
@@ -147,8 +147,10 @@ class _Connection(BaseRequestHandler):
         self._let_finish()
 
     def _let_finish(self) -> None:
-        """Read on for a bounded while: whoever closes with something unread resets the connection, and the
-        answer is lost."""
+        """Read on for a bounded while.
+
+        Whoever closes with something unread resets the connection, and the answer is lost.
+        """
         until = monotonic() + _UNREAD_SECONDS
         with suppress(OSError):
             self.request.shutdown(socket.SHUT_WR)
@@ -175,14 +177,14 @@ class _Connection(BaseRequestHandler):
         status = response.status
         reason = HTTPStatus(status).phrase.encode() if status in [*HTTPStatus] else b""
         try:
-            try:
+            with closing(
+                response
+            ):  # before a reset, so that what came is told before the program knows its end
                 self._write(h11.Response(status_code=status, headers=headers.raw(), reason=reason))
                 for piece in [] if method == "HEAD" or status in _EMPTY else content:
                     if piece:
                         self._write(h11.Data(data=piece))
                 self._write(h11.EndOfMessage())
-            finally:
-                response.close()  # first, so that what came is told before the program knows its end
         except BaseException:
             if self._wire.their_http_version == b"1.0" and "content-length" not in headers:
                 self._reset()
