@@ -78,6 +78,7 @@ class TraceTape(Tape):
         before: The turns of the question before them, which count in a replay.
         failures: What failed in those turns, as `Tape.failures`.
         requests: The requests; none if the walk makes its own.
+        ends: Where a replay ends, because the trace does; None if it goes on to an answer or an error.
     """
 
     def __init__(
@@ -87,12 +88,12 @@ class TraceTape(Tape):
         results: bool,
         before: Sequence[Turn],
         failures: Mapping[str | None, int],
-        requests: Iterable[Asked] = (),
+        requests: Iterable[Asked],
+        ends: Place | None,
     ) -> None:
         self.missing = missing
         self.replays = missing == "stop"
-        #: Where a replay ends, because the trace does; None if it goes on to an answer or an error.
-        self.ends: Place | None = None
+        self.ends = ends
         self._requests = deque(requests)
         self.failures = failures
         self.turns = len(before) if missing == "stop" else 0
@@ -148,9 +149,8 @@ class TraceTape(Tape):
         asked = list[Asked]()
         if requests:
             asked = _requests(trace, [turn for turn in turns if turn.end > since], always=missing == "stop")
-        made = cls(calls, missing, results, before, _failures(trace, before), asked)
-        made.ends = end_of(trace, turns) if missing == "stop" else None
-        return made
+        ends = end_of(trace, turns) if missing == "stop" else None
+        return cls(calls, missing, results, before, _failures(trace, before), asked, ends)
 
     def left_by(self, trace: TraceLog) -> list[Call]:
         """Return the calls that a trace has not taken from the tape."""
