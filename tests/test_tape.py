@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tills import LOOK, REPLIES, Till, looking, pay
 
+from zoolab import bisect
 from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ModelError, ReplayMiss
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
@@ -21,8 +22,14 @@ from zoolab.show.text import to_markdown
 from zoolab.steps.define import as_registry, tool
 from zoolab.trace.codec import MAX_VALUE_CHARS
 from zoolab.trace.events import as_read, events_of
+from zoolab.trace.tape import said_in
 
 KEY = "sk-proj-" + "Zq81TestTestTestTest9x"
+
+
+def allow(_step):
+    """Say yes."""
+    return Decision("once")
 
 
 def untaped(trace):
@@ -198,21 +205,128 @@ def test_a_replay_ends_where_a_broken_run_ended(replies, saved, tmp_path):
     assert till.looked == 1
 
 
-@given(replies=REPLIES, data=st.data(), known=st.booleans())
-def test_a_conversation_of_another_program_replays_and_forks(replies, data, known):
+@st.composite
+def _conversations(draw):
+    """Messages in any order, as other programs send them: calls that zoolab would refuse have run there."""
+    said = []
+    for turn in range(draw(st.integers(1, 7))):
+        role = draw(st.sampled_from(["user", "system", "answer", "silence", "calls"]))
+        if role in ("user", "system"):
+            said.append({"role": role, "content": draw(st.sampled_from(["a", "b"]))})
+        elif role == "answer":
+            said.append({"role": "assistant", "content": draw(st.sampled_from(["x", "y"]))})
+        elif role == "silence":
+            said.append({"role": "assistant", "content": "", "tool_calls": []})
+        else:
+            names = draw(st.lists(st.sampled_from(["look", "pay", "fly"]), min_size=1, max_size=3))
+            written = st.sampled_from(["{}", '{"euros": 3}', '{"euros": "x"}', "{", "null"])
+            functions = [{"name": name, "arguments": draw(written)} for name in names]
+            calls = [
+                {"id": f"{turn}.{slot}", "type": "function", "function": each}
+                for slot, each in enumerate(functions)
+            ]
+            said.append({"role": "assistant", "content": None, "tool_calls": calls})
+            said += [{"role": "tool", "tool_call_id": call["id"], "content": "1"} for call in calls]
+    return said
+
+
+@given(said=_conversations(), data=st.data(), known=st.booleans())
+def test_a_conversation_of_another_program_replays_whatever_it_did(said, data, known):
+    till = Till()
+    trace = read_conversation(said, as_registry(till.tools) if known else None)
+    again = trace.replay(data.draw(st.integers(0, len(trace) - 1)))
+    assert said_in(again.messages) == said_in(trace.messages)
+    assert (again.outcome, again.error) == (trace.outcome, trace.error)
+    assert not bisect(trace, again).differs
+    assert (till.paid, till.looked) == ([], 0)
+
+
+@given(replies=REPLIES)
+def test_a_fork_of_another_programs_conversation_pays_nothing_twice(replies):
     till = Till()
     said = till.run(*replies, "Done.", envelope="plain").messages
-    ends = [
-        at for at in range(1, len(said) + 1) if [m["role"] for m in said[at - 1 : at + 1]] != ["tool"] * 2
-    ]
-    tools, cut = as_registry(till.tools), data.draw(st.sampled_from(ends))
-    trace = read_conversation(said[:cut], tools if known else None)
-    again = trace.replay(data.draw(st.integers(0, len(trace) - 1)))
-    assert (again.messages, again.outcome, again.error) == (trace.messages, trace.outcome, trace.error)
     paid = list(till.paid)
     limits = Limits(retries=9, turns=9)
+    tools = as_registry(till.tools)
     read_conversation(said, tools).fork(0, model=Scripted([*replies, "Done."]), limits=limits)
     assert till.paid == paid
+
+
+def test_a_program_that_made_many_calls_at_once_is_replayed():
+    till = Till()
+    said = till.run([LOOK] * 20, "Done.", limits=Limits(calls_per_turn=20), envelope="plain").messages
+    trace = read_conversation(said, as_registry(till.tools))
+    assert trace.replay().messages == trace.messages
+
+
+@tool
+def spend(euros: int) -> int:
+    """Spend."""
+    return euros
+
+
+def test_what_came_before_the_step_of_a_fork_stays_as_it_was():
+    till = Till()
+    trace = till.run([LOOK], [LOOK], "Done.", envelope="plain")
+    result = next(seq for seq, step in enumerate(trace.steps) if step.kind == "result")
+    other = trace.fork(result, model=Scripted(["Done."]), tools=[spend])
+    assert other.messages[2]["content"] == "1"
+    offered = [[each["function"]["name"] for each in turn.request.tools] for turn in other.turns]
+    assert offered == [["pay", "look", "agent"], ["spend"]]
+    edited = trace.fork(result - 1, Outcome(99), model=Scripted(["Done."]), deny=["look"])
+    assert edited.messages[2]["content"] == "99"
+    denied = trace.fork(result - 1, model=Scripted([[LOOK], "Done."]), deny=["look"])
+    assert [call.fate for turn in denied.turns for call in turn.calls.values()] == ["ran", "failed"]
+
+
+@pytest.mark.parametrize("at", [4, 5, 6])
+def test_a_forced_choice_of_a_fork_holds_for_the_next_request(at):
+    till = Till()
+    trace = till.run([LOOK], "Done.")
+    child = trace.fork(at, model=Scripted([[pay(3)], "Done."]), tool_choice="pay", ask=allow)
+    assert [turn.request.tool_choice for turn in child.turns] == ["auto", "pay", "auto"]
+    assert (child.answer, till.paid) == ("Done.", [3])
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("options", [{"deny": ["look"]}, {"tool_choice": "none"}, {"tools": [spend]}])
+def test_a_replay_keeps_what_was_before_the_options_of_a_fork(options, saved, tmp_path):
+    child = Till().run([LOOK], "Done.").fork(6, model=Scripted(["Else."]), **options)
+    trace = Trace.load(child.save(tmp_path / "t.jsonl")) if saved else child
+    for seq in range(len(trace)):
+        assert untaped(trace.replay(seq)) == untaped(trace), f"from step {seq}"
+
+
+def test_each_question_of_a_chat_has_limits_of_its_own_in_a_replay():
+    till, limits = Till(), Limits(turns=2)
+    first = till.run([LOOK], "One.", limits=limits)
+    with pytest.raises(LoopError) as caught:
+        run("And?", till.tools, Scripted([[LOOK]] * 2), limits=limits, go_on=first)
+    stopped = caught.value.trace
+    child = stopped.fork(len(stopped) - 1, model=Scripted(["Two."]))
+    assert (child.replay().answer, untaped(child.replay())) == ("Two.", untaped(child))
+
+
+def test_a_fork_of_a_file_gives_what_find_tools_found(tmp_path):
+    till = Till()
+    found = [("find_tools", {"query": "pay"})]
+    trace = till.run(found, [pay(3)], "Done.", retrieve=BM25(k=1), find_tools=True, envelope="plain")
+    read = Trace.load(trace.save(tmp_path / "t.jsonl"))
+    child = read.fork(1, model=Scripted([found, [pay(3)], "Done."]), tools=till.tools)
+    assert (child.messages, till.paid) == (trace.messages, [3])
+
+
+def test_a_call_that_was_interrupted_while_it_waited_runs_when_it_is_allowed():
+    def interrupt(_step):
+        raise KeyboardInterrupt
+
+    till, trace = Till(), Trace()
+    with suppress(KeyboardInterrupt):
+        run("Go.", till.tools, Scripted([[pay(3)]]), ask=interrupt, trace=trace)
+    asked = next(seq for seq, step in enumerate(trace.steps) if step.status == "pending")
+    assert untaped(trace.replay()) == untaped(trace)
+    child = trace.fork(asked, Decision("once"), model=Scripted(["Done."]))
+    assert (child.answer, till.paid) == ("Done.", [3])
 
 
 def test_ids_that_come_twice_and_further_fields_stay_in_a_replay():
@@ -259,7 +373,6 @@ def test_a_replay_repeats_what_was_edited(saved, tmp_path):
     trace = till.run([LOOK], "Done.", envelope="plain")
     call = next(step.record for step in trace.steps if step.kind == "tool_call")
     paying = replace(call, name="pay", arguments='{"euros": 3}')
-    allow = lambda _: Decision("once")  # noqa: E731
     for child in (
         trace.fork(len(trace) - 1, Reply({"role": "assistant", "content": "Edited."})),
         trace.fork(trace.index(2), paying, model=Scripted(["Paid."]), ask=allow),

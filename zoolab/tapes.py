@@ -24,7 +24,19 @@ class TapedCall(NamedTuple):
     def ran(self) -> bool:
         """Whether the call had permission; a tool that is denied something itself raises an exception."""
         error = self.outcome.error
+        if self.asked is not None and self.answer is None:  # an interrupt came before an answer
+            return False
         return error is None or error.code != "permission_denied" or error.exception is not None
+
+
+class TapedRequest(NamedTuple):
+    """A request on a tape."""
+
+    request: Request
+    #: How many messages it showed as new.
+    appended: int
+    #: Whether it is over: its choice, its settings and the verdicts on its calls hold, whatever options say.
+    over: bool
 
 
 class Tape(Protocol):
@@ -37,16 +49,22 @@ class Tape(Protocol):
     failures: Mapping[str | None, int] = {}
     #: The turns before the walk that count as its own.
     turns: int = 0
-    #: Whether requests have the settings and the choice of those on the tape.
-    replays: bool = False
     #: The calls before the walk, with the arguments that ran, and their results.
     earlier: Sequence[Earlier] = ()
 
-    def request(self, _messages: Messages, /) -> Request | None:
+    def opens(self, _messages: Messages, /) -> bool:
+        """Return whether a request was made of these messages, so that they say all that opens a walk."""
+        return False
+
+    def request(self, _messages: Messages, /) -> TapedRequest | None:
         """Return the request that was made of these messages, if the tape says what goes into requests."""
         return None
 
-    def take(self, _tool: Tool, _arguments: Mapping[str, Any], /) -> TapedCall | None:
+    def verdict(self, _call: ToolCall, /) -> Verdict | None:
+        """Return the verdict on a call in the reply to the last request, if that request is over."""
+        return None
+
+    def take(self, _tool: str, _arguments: Mapping[str, Any], /) -> TapedCall | None:
         """Return what the tape holds of the next such call, or None if it holds none."""
         return None
 

@@ -65,13 +65,13 @@ class FileTape(Tape):
     def __repr__(self) -> str:
         return f"<FileTape {self.recording.path.name}: {len(self.recording.calls)} calls>"
 
-    def take(self, tool: Tool, arguments: Mapping[str, Any]) -> TapedCall | None:
+    def take(self, tool: str, arguments: Mapping[str, Any]) -> TapedCall | None:
         """Return what came of the next such call, and strike it off; None while it records.
 
         Raises:
             ReplayMiss: The file holds no such call, or no further one, or only a part of its value.
         """
-        return TapedCall(self.play(tool.name, arguments)) if self.plays else None
+        return TapedCall(self.play(tool, arguments)) if self.plays else None
 
     def play(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
         """Return the outcome of the next call of the tool of this name, as `take` does."""

@@ -60,12 +60,13 @@ def bisect(a: TraceLog, b: TraceLog) -> Bisection:
         if not isinstance(given, TraceLog):
             advice = "Trace.load(path) reads one from a file"
             raise InvalidInput(f"cannot compare {excerpt(given)}", expected="a trace", advice=advice)
-    sides = _Side(a), _Side(b)
-    shorter = min(len(a), len(b))
+    unseen = _unseen(a) | _unseen(b)
+    sides = _Side(a, unseen), _Side(b, unseen)
+    shorter = min(len(side.steps) for side in sides)
     at = next((seq for seq in range(shorter) if not _equal(*sides, seq)), shorter)
     if at < shorter:
         return _found(*sides, at, _causes(*sides, at))
-    if len(a) == len(b) and a.outcome == b.outcome:
+    if len(sides[0].steps) == len(sides[1].steps) and a.outcome == b.outcome:
         return _bisection(*sides, at, None)
     return _found(*sides, at, _causes_of_end(*sides, at))
 
@@ -77,18 +78,31 @@ class _Found(NamedTuple):
     second: Mapping[Cause, Any]
 
 
-class _Side:
-    """One of the two traces, and what is asked about it again and again."""
+def _unseen(trace: TraceLog) -> set[str]:
+    """The kinds of steps that nobody saw, because another program took them."""
+    theirs = [call for turn in trace.turns for call in turn.calls.values() if call.by_program]
+    unjudged = {"validate" for call in theirs if call.verdict is None}
+    return {"execute", *unjudged} if theirs else unjudged
 
-    def __init__(self, trace: TraceLog) -> None:
-        self.trace, self.steps = trace, trace.steps
+
+class _Side:
+    """One of the two traces, and what is asked about it again and again.
+
+    Steps of a kind that one of them cannot have are left out of both.
+    """
+
+    def __init__(self, trace: TraceLog, unseen: set[str]) -> None:
+        self.trace = trace
+        #: The numbers of the steps that are compared.
+        self.numbers = [seq for seq, step in enumerate(trace.steps) if step.kind not in unseen]
+        self.steps = [trace.steps[seq] for seq in self.numbers]
         #: Requests by name, and by their names without secrets.
         self.names, self.clean_names = RequestNames(), RequestNames(scrubs=True)
         self._turns = {turn.seq: turn for turn in trace.turns}
 
     def reply_to(self, seq: int) -> Reply | None:
         """The reply to the request at this step, as it came."""
-        turn = self._turns.get(seq)
+        turn = self._turns.get(self.numbers[seq])
         return None if turn is None else turn.reply
 
     def messages_sent(self, seq: int) -> list[Message]:
@@ -104,7 +118,7 @@ class _Side:
 
     def edited(self, seq: int) -> bool:
         """Whether somebody answered this step with a record of their own; to decide is no edit."""
-        original = self.trace.originals.get(seq)
+        original = self.trace.originals.get(self.numbers[seq]) if seq < len(self.numbers) else None
         return original is not None and not isinstance(original, Decision)
 
     def ending(self) -> Ending:
@@ -326,7 +340,7 @@ def _bisection(
     also: tuple[Cause, ...] = (),
     changes: Sequence[Change] = (),
 ) -> Bisection:
-    places = [at if at < len(side.steps) else None for side in (a, b)]
+    places = [side.numbers[at] if at < len(side.steps) else None for side in (a, b)]
     step = next((side.steps[at] for side in (a, b) if at < len(side.steps)), None)
     rows, left = ([], 0) if cause is None else _followed(a, b, at)
     return Bisection(
@@ -367,7 +381,8 @@ def _row(a: _Side, b: _Side, i: int, j: int) -> Followed:
     one, other = (side.steps[at] if at >= 0 else None for side, at in ((a, i), (b, j)))
     told = ["" if step is None else one_line(scrub(told_of(step)), 160) for step in (one, other)]
     same = one is not None and other is not None and _alike(one, other)
-    return Followed(None if i < 0 else i, None if j < 0 else j, told[0], told[1], same)
+    places = [side.numbers[at] if at >= 0 else None for side, at in ((a, i), (b, j))]
+    return Followed(places[0], places[1], told[0], told[1], same)
 
 
 def _alike(one: Step, other: Step) -> bool:

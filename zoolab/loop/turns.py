@@ -81,6 +81,10 @@ class Turns:
         #: How many turns of the question there were before the walk.
         self.before = 0
         self.registry: ToolRegistry
+        #: What the next request says of calls, unless a tape says it.
+        self.choice = options.tool_choice
+        #: The request of this turn.
+        self.request: Request
         self.offered: tuple[dict[str, Any], ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
         self.messages = Messages()
@@ -137,13 +141,12 @@ class Turns:
         choice = self.options.tool_choice
         told = list[Tool]()
         self.known = len(messages) if prompt is not None and self.options.first_turn > 1 else 0
-        if self.calls == "text" and choice != "none" and not self._is_taped(messages):
+        if self.tape is not None and self.tape.opens(Messages(messages)):
+            self._open(messages)
+            return
+        if self.calls == "text" and choice != "none":
             told = self._pick([*messages, {"role": "user", "content": prompt or ""}])
         self._open(opening_messages(prompt, self.system, messages, told, choice))
-
-    def _is_taped(self, messages: list[Message]) -> bool:
-        """Return whether a request on the tape was made of these messages: it describes its tools already."""
-        return self.tape is not None and self.tape.request(Messages(messages)) is not None
 
     def _open(self, messages: list[Message]) -> None:
         self.messages = Messages(messages)
@@ -159,25 +162,23 @@ class Turns:
         self.budget.begin_request()
         self.turn += 1
         first = self.turn == self.options.first_turn
-        choice = self.options.tool_choice
-        if not first and choice != "none":
-            choice = "auto"  # a forced choice holds for the first request alone, or no walk would end
-        settings = self.settings
         taped = None if self.tape is None else self.tape.request(self.messages)
-        if self.tape is None or taped is None:
+        if taped is None:
             self._choose(first)
         else:
-            self.offered, self.withheld = taped.tools, taped.withheld
-            if taped.prefix != self.messages:
-                self.messages = Condensed(taped.prefix, self.messages)
-            if self.tape.replays:
-                choice, settings = taped.tool_choice, taped.settings
-        request = Request(self.messages, self.offered, choice, settings, self.withheld)
+            self._take(taped.request)
         new = len(self.messages) - self.known if first else 0
+        choice, settings = self.choice, self.settings
+        if taped is not None and taped.over:
+            choice, settings, new = taped.request.tool_choice, taped.request.settings, taped.appended
+        elif choice != "none":
+            self.choice = "auto"  # a forced choice holds for one request, or no walk would end
+        request = Request(self.messages, self.offered, choice, settings, self.withheld)
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:
             request = _settled(answer, request)
             self._open(request.messages)
+        self.request = request
         called = self.budget.called
         with self.budget:
             reply = self._reply(model, request)
@@ -185,13 +186,21 @@ class Turns:
             self.budget.end_request(request, reply, model)
         return reply
 
+    def _take(self, request: Request) -> None:
+        """Take the messages and the tools that a request on the tape has."""
+        before, messages = self.messages, request.prefix
+        self.offered, self.withheld = request.tools, request.withheld
+        if messages != before:
+            longer = messages.first(len(before)) == before  # another program has added some
+            self.messages = messages if longer else Condensed(messages, before)
+
     def _choose(self, first: bool) -> None:
         """Choose what goes into a request: `condense` picks messages, and `retrieve` tools."""
         if self.options.condense is not None and not first:
             from zoolab.apis.conversation import condensed
 
             self.messages = condensed(self.options.condense, self.messages)
-        if self.calls != "text" and (self.options.retrieve is not None or self.withheld):
+        if self.calls != "text" and (self.options.retrieve is not None or self.tape is not None):
             self.withheld = ()
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
 
@@ -207,7 +216,7 @@ class Turns:
             reply.message,
             turn=self.turn,
             ids=self.ids,
-            text=as_text or (auto and self.options.tool_choice != "none"),
+            text=as_text or (auto and self.request.tool_choice != "none"),
             tools=self.registry,
         )
         if not calls:
@@ -308,6 +317,8 @@ class Turns:
         for slot, call in enumerate(calls):
             verdict = verdicts[slot]
             tool = self.registry.get(call.name)
+            if verdict.ok and tool is None:
+                tool = self._gone(call)
             if verdict.ok and tool is None:  # a person may have allowed what does not exist
                 verdict = check_call(call, self.registry)
             if tool is None or not verdict.ok:
@@ -399,7 +410,10 @@ class Turns:
         return reply
 
     def _judge(self, call: ToolCall, is_last: bool) -> Verdict:
-        if self.options.tool_choice == "none":
+        told = None if self.tape is None else self.tape.verdict(call)
+        if told is not None:
+            return told
+        if self.request.tool_choice == "none":
             return refusal("permission_denied", "no call, since tool_choice is none", excerpt(call.name))
         most = self.limits.calls_per_turn
         if call.slot >= most:
@@ -416,10 +430,15 @@ class Turns:
             self.interrupt = interrupt
             return check_call(call, registry, deny=denied)
 
+    def _gone(self, call: ToolCall) -> Tool | None:
+        """A tool without a function for a call that a tape allows, where its own is no longer there."""
+        known = self.tape is not None and self.tape.verdict(call) is not None
+        return Tool.from_schema(call.name, "", {"type": "object"}) if known else None
+
     def _permit(self, call: ToolCall, tool: Tool, arguments: dict[str, Any]) -> Ask:
         """Return the decision on a call; or its outcome, where a tape or a person gives one."""
         tape = self.tape
-        taped = None if tape is None else tape.take(tool, arguments)
+        taped = None if tape is None else tape.take(call.name, arguments)
         if taped is None:
             decided = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
             decision = decided if tape is None else tape.decide(tool, arguments, decided)

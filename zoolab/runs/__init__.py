@@ -148,8 +148,9 @@ class Trace(TraceLog):
             tools: The tools with their functions, for a trace that was loaded from a file and comes to calls
                 that it does not hold; "live" lets such calls run as the policy says.
             ask: Answers a step that waits for permission, as for `run`.
-            options: As for `walk`; by default those of this run, which also began the conversation. A file
-                does not hold `retrieve`, `condense` and `repair`: what they made is taken from its requests.
+            options: As for `walk`, for what comes after the step; by default those of this run, which also
+                began the conversation. A file does not hold `retrieve`, `condense` and `repair`: what they
+                made is taken from its requests.
 
         >>> from zoolab import Decision, Scripted, run, tool
         >>> @tool(risk="high")

@@ -49,6 +49,14 @@ class Call:
         return "stopped" if error.code in _REJECTED else "ran"
 
     @property
+    def by_program(self) -> bool:
+        """Whether another program dealt with it: there is a result, and nothing that it was made of.
+
+        A result of ours without an outcome has an error code.
+        """
+        return self.outcome is None and self.result is not None and not self.result.error_code
+
+    @property
     def error(self) -> Failure | None:
         """What was wrong with it: the first that was, of its verdict, its outcome and its result."""
         verdict, outcome, result = self.verdict, self.outcome, self.result

@@ -13,11 +13,23 @@ from zoolab.loop import Walk, walk
 from zoolab.models.about import Wrapper
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Limits, Model, Record, Reply, Request, Step, ToolCall, Verdict
+from zoolab.retrieval import FIND_TOOLS
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.calls import Turn, question_at, turn_at
 from zoolab.trace.log import TraceLog, drive, tools_of
-from zoolab.trace.tape import Missing, OwnReplies, Place, TraceTape, end_of, options_of, place_of, repair_of
+from zoolab.trace.tape import (
+    Missing,
+    OwnReplies,
+    Place,
+    TraceTape,
+    end_of,
+    opens_walk,
+    options_of,
+    place_of,
+    repair_of,
+    said_in,
+)
 
 T = TypeVar("T", bound=TraceLog)
 _Records = dict[Place, Record]
@@ -41,11 +53,14 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
             raise InvalidInput(f"tools is {excerpt(tools)}", expected='tools with their functions, or "live"')
         tools, missing = None, "live"
         _check_functions(trace)
-    tools = tools_of(trace) if tools is None else tools
+    registry = tools_of(trace) if tools is None else as_registry(tools)
+    search = tools_of(trace).get(FIND_TOOLS)
+    if search is not None and FIND_TOOLS not in registry and "find_tools" not in options:
+        registry = registry.fixed(search)  # a file does not say by what it searched
     same = options["envelope"] == known["envelope"]
     if "repair" not in options:
         options["repair"] = repair_of(trace, turns[max(0, turn_at(turns, seq)) :], None)
-    return _forked(trace, turns, seq, edit, model, as_registry(tools), options, missing, same, ask)
+    return _forked(trace, turns, seq, edit, model, registry, options, missing, same, ask)
 
 
 def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> T:
@@ -56,24 +71,20 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
             the child so far.
     """
     turns = trace.turns
-    options = options_of(trace, turns, seq)
     found = max(0, turn_at(turns, seq))
-    # It ends when the run ended: a file may not say its limits, and a fork had turns of its own.
-    limits, taken = options.get("limits") or Limits(), len(turns) - question_at(turns, seq)
-    if taken > limits.turns or (trace.outcome == "loop_limit" and "limits" not in trace.options):
-        limits = replace(limits, turns=taken)
+    walks = [i for i in range(found + 1, len(turns)) if opens_walk(trace, turns[i - 1], turns[i])]
+    ends = dict(zip([found, *walks], [*walks, len(turns)], strict=True))
+    options = _options_of_replay(trace, turns, seq, ends[found])
     registry = tools_of(trace)
     if trace.steps[0].kind != "define":  # another program's conversation may not say its tools
         registry = _tools_called(turns)
-    options["repair"] = repair_of(trace, turns[found:], options.get("repair"))
     begins = not turns or seq <= turns[found].seq
     model = OwnReplies(turns[found:], options["calls"], otherwise, not begins)
     try:
-        given = options | {"limits": limits, "policy": None}
-        child = _forked(trace, turns, seq, edit, model, registry, given, "stop", True, None)
-        for turn in turns[found + 1 :]:
-            if turn.asks:
-                _ask_next(trace, turns, turn, child, registry, model)
+        child = _forked(trace, turns, seq, edit, model, registry, options, "stop", True, None)
+        for i in walks:
+            options = _options_of_replay(trace, turns, turns[i].seq, ends[i])
+            _ask_next(trace, turns, turns[i], child, registry, model, options)
         if child.steps and place_of(child.steps[-1], child.steps[-1].record) == end_of(trace, turns):
             child.outcome, child.error, child.fault = trace.outcome, trace.error, trace.fault
     except ZoolabError as error:
@@ -84,6 +95,23 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
     return child
 
 
+def _options_of_replay(trace: TraceLog, turns: Sequence[Turn], seq: int, end: int) -> dict[str, Any]:
+    """Return the options of the walk from step `seq` to the turn at `end`, which ends where it ended then.
+
+    A file may not say the limits of its run, and a fork may have had others.
+    """
+    options = options_of(trace, turns, seq) | {"policy": None}
+    limits = options.get("limits") or Limits()
+    asked = turns[question_at(turns, seq) : end]
+    if len(asked) > limits.turns or (trace.outcome == "loop_limit" and "limits" not in trace.options):
+        limits = replace(limits, turns=max(1, len(asked)))
+    failed = bool(asked) and asked[-1].reply is not None and asked[-1].reply.end == "failed"
+    if not failed and (end < len(turns) or trace.error is None):  # no limit has ended it
+        limits = replace(limits, retries=max(limits.retries, len(asked)), repeats=None)
+    repair = repair_of(trace, turns[max(0, turn_at(turns, seq)) :], options.get("repair"))
+    return options | {"limits": limits, "repair": repair}
+
+
 def _ask_next(
     trace: TraceLog,
     turns: Sequence[Turn],
@@ -91,16 +119,16 @@ def _ask_next(
     child: TraceLog,
     registry: ToolRegistry,
     model: Any,
+    options: dict[str, Any],
 ) -> None:
     """Ask a further question of a trace in a child that has come to an answer; nothing runs."""
-    options, step = options_of(trace, turns, turn.seq), trace.steps[turn.seq]
+    step = trace.steps[turn.seq]
     said = step.messages.tolist()
-    if child.messages != trace.messages_at(turn.seq - 1):  # the child has said something else
+    if said_in(child.messages) != said_in(trace.messages_at(turn.seq - 1)):  # it has said something else
         said = [*child.messages, *step.new_messages]
     for name in _OF_THE_START:
         options.pop(name, None)
     tape = TraceTape.of(trace, turns, turn.seq, "stop")
-    options["repair"] = repair_of(trace, turns[turns.index(turn) :], options.get("repair"))
     options |= {"tape": tape, "policy": _permissions(None, turns, turn.seq, registry)}
     again = walk(None, registry, model, messages=said, first_turn=child.steps[-1].turn + 1, **options)
     next(again)  # the tools are defined already
@@ -138,14 +166,12 @@ def _forked(
         return _drive(child_of(trace, 0, options | {"model": model}), again, answers, tape, ask)
     found, steps = turns[turn_at(turns, seq)], trace.steps
     turn, request = range(found.seq, found.end), steps[found.seq]
-    tape = TraceTape.of(trace, turns, found.seq, missing, results=same, requests=not chosen)
+    tape = TraceTape.of(trace, turns, found.seq, missing, until=seq, results=same, requests=not chosen)
     options["tape"] = tape
     child = child_of(trace, found.seq, options | {"model": model}, registry)
     child.meta["forked_at"] = seq
     if seq != found.seq and found.reply is not None:
         model = _FirstThen(found.reply, model)
-    if not found.asks and options.get("tool_choice") != "none":
-        options["tool_choice"] = "auto"  # a forced choice held for the first turn of its question
     before = {i: trace.originals.get(i, steps[i].record) for i in turn}
     edits = {i: steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}

@@ -15,11 +15,13 @@ from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.values import any_json
 from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
 from zoolab.messages import Condensed, Messages, calls_of, text_of
+from zoolab.messages.ends import says_something
 from zoolab.models.about import about
 from zoolab.models.recording import RequestNames, nearest_difference
 from zoolab.records import (
     Decision,
     Limits,
+    Message,
     Model,
     Outcome,
     Record,
@@ -34,7 +36,7 @@ from zoolab.records import (
 from zoolab.steps.execute import INTERRUPTED
 from zoolab.steps.result import METADATA
 from zoolab.steps.validate import Repairer, Unrepaired
-from zoolab.tapes import Earlier, Tape, TapedCall
+from zoolab.tapes import Earlier, Tape, TapedCall, TapedRequest
 from zoolab.tools import Tool
 from zoolab.trace.calls import Call, Turn, question_at
 from zoolab.trace.codec import Shown
@@ -53,19 +55,29 @@ NOT_TAPED = "this call is not on the tape"
 
 
 class Asked(NamedTuple):
-    """A request, and the messages that it was made of."""
+    """The request of a turn, and the messages that it was made of."""
 
     messages: Messages
-    request: Request
+    turn: Turn
     #: Whether calls must have the same ids: another model gives others, and another program may repeat them.
     exact: bool
+    #: How many messages it showed as new.
+    appended: int
+    #: Whether it is over, and the verdicts of its calls that are, by slot, before anybody edited them.
+    over: bool
+    verdicts: Mapping[int, Verdict]
 
     def follows(self, messages: Messages) -> bool:
         """Return whether the request is the one that was made of these messages."""
         if self.messages == messages:
             return True
         alike = not self.exact and len(self.messages) == len(messages)
-        return alike and _said(self.messages) == _said(messages)
+        return alike and said_in(self.messages) == said_in(messages)
+
+    def holds(self, call: ToolCall) -> bool:
+        """Return whether the reply to it has the same call in the same place."""
+        made = self.turn.calls.get(call.slot)
+        return made is not None and (made.call.name, made.call.arguments) == (call.name, call.arguments)
 
 
 class TraceTape(Tape):
@@ -77,7 +89,7 @@ class TraceTape(Tape):
         results: Whether the tool messages are given too, word by word; else they are made anew.
         before: The turns of the question before them, which count in a replay.
         failures: What failed in those turns, as `Tape.failures`.
-        requests: The requests; none if the walk makes its own.
+        requests: The requests that the walk does not make itself.
         ends: Where a replay ends, because the trace does; None if it goes on to an answer or an error.
     """
 
@@ -92,9 +104,10 @@ class TraceTape(Tape):
         ends: Place | None,
     ) -> None:
         self.missing = missing
-        self.replays = missing == "stop"
         self.ends = ends
         self._requests = deque(requests)
+        #: The last one that was given.
+        self._request: Asked | None = None
         self.failures = failures
         self.turns = len(before) if missing == "stop" else 0
         self.earlier: Sequence[Earlier] = [
@@ -109,7 +122,7 @@ class TraceTape(Tape):
         #: Calls of which nobody said what they gave.
         self._untold = dict[str, Call]()
         for call in calls:
-            if call.outcome is not None or _of_program(call):
+            if call.outcome is not None or (call.by_program and _may_have_run(call)):
                 self._calls.append(call)
             elif results and call.verdict is not None and call.result is not None:
                 self._refusals[_refused(call.call, call.verdict)].append(call.result)
@@ -133,12 +146,14 @@ class TraceTape(Tape):
         since: int,
         missing: Missing,
         *,
+        until: int = 0,
         results: bool = True,
         requests: bool = True,
     ) -> TraceTape:
         """Make a tape of what a trace settles after step `since`, and of what its own tape still has.
 
-        With `requests`, messages and tools that were left out of a request are left out again.
+        What comes before step `until` is over; in a replay all is. With `requests`, messages and tools that
+        were left out of other requests are left out again.
         """
         calls = [call for turn in turns if turn.end > since for call in turn.calls.values()]
         own = trace.options.get("tape")
@@ -146,9 +161,9 @@ class TraceTape(Tape):
             calls += own.left_by(trace)
         # Retries and repetitions are counted within one question.
         before = [turn for turn in turns[question_at(turns, since) :] if turn.end <= since]
-        asked = list[Asked]()
-        if requests:
-            asked = _requests(trace, [turn for turn in turns if turn.end > since], always=missing == "stop")
+        if missing == "stop" and requests:
+            until = len(trace.steps)
+        asked = _requests(trace, [turn for turn in turns if turn.end > since], until, requests)
         ends = end_of(trace, turns) if missing == "stop" else None
         return cls(calls, missing, results, before, _failures(trace, before), asked, ends)
 
@@ -158,19 +173,33 @@ class TraceTape(Tape):
         given = {place for place, outcome in self._given.items() if id(outcome) in taken}
         return [call for place, call in enumerate(self._calls) if place not in given]
 
-    def request(self, messages: Messages) -> Request | None:
-        """Return the next request that was made of these messages; those before it are over."""
-        while self._requests and not self._requests[0].follows(messages):
-            self._requests.popleft()
-        return self._requests[0].request if self._requests else None
+    def opens(self, messages: Messages) -> bool:
+        """Return whether the first request was made of these messages."""
+        return bool(self._requests) and self._requests[0].follows(messages)
 
-    def take(self, tool: Tool, arguments: Mapping[str, Any]) -> TapedCall | None:
+    def request(self, messages: Messages) -> TapedRequest | None:
+        """Return the next request that was made of these messages, and strike off those before it."""
+        self._request = None
+        while self._requests and self._request is None:
+            asked = self._requests.popleft()
+            self._request = asked if asked.follows(messages) else None
+        if self._request is None:
+            return None
+        asked = self._request
+        return TapedRequest(asked.turn.request, asked.appended, asked.over)
+
+    def verdict(self, call: ToolCall) -> Verdict | None:
+        """Return what was said of a call in the reply to the last request, if that is over."""
+        asked = self._request
+        return asked.verdicts.get(call.slot) if asked is not None and asked.holds(call) else None
+
+    def take(self, tool: str, arguments: Mapping[str, Any]) -> TapedCall | None:
         """Return what became of the next call of this tool with these arguments, and strike it off.
 
         Raises:
             ReplayMiss: There is none, and the walk may not go on without; shows the nearest one.
         """
-        asked = call_as_text(tool.name, arguments)
+        asked = call_as_text(tool, arguments)
         known = asked in self._places
         waiting = self._places[asked] if known else deque[int]()
         while waiting:
@@ -184,9 +213,9 @@ class TraceTape(Tape):
         if left := self._waiting(asked):
             return TapedCall(INTERRUPTED) if left.asked is None else None
         if not known and asked in self._untold:
-            raise ReplayMiss(f"the trace does not say what {tool.name} gave", advice=_ADVICE)
+            raise ReplayMiss(f"the trace does not say what {tool} gave", advice=_ADVICE)
         raise ReplayMiss(
-            f"{tool.name} was not called {'so often ' * known}with {excerpt(dict(arguments), 200)}"
+            f"{tool} was not called {'so often ' * known}with {excerpt(dict(arguments), 200)}"
             " in this trace, so there is no result to replay",
             advice=_ADVICE,
             difference="" if known else difference(asked, self._places),
@@ -214,7 +243,12 @@ class TraceTape(Tape):
     def refusal(self, call: ToolCall, verdict: Verdict) -> Result | None:
         """Return the tool message of the next call that was refused for the same, and strike it off."""
         waiting = self._refusals.get(_refused(call, verdict))
-        return waiting.popleft() if waiting else None
+        if waiting:
+            return waiting.popleft()
+        # Another program's call on which the trace holds no verdict.
+        asked = self._request
+        made = asked.turn.calls[call.slot] if asked is not None and asked.holds(call) else None
+        return made.result if made is not None and made.by_program and made.verdict is None else None
 
     def keep(self, _tool: Tool, _arguments: Mapping[str, Any], outcome: Outcome, ran: bool) -> Outcome:
         """Mark the outcome of a call that ran; it stands in the trace of the walk itself."""
@@ -324,13 +358,9 @@ def place_of(step: Step, record: Record) -> Place:
 
 
 def _may_have_run(call: Call) -> bool:
-    return call.verdict is None or call.verdict.ok
-
-
-def _of_program(call: Call) -> bool:
-    """Return whether another program ran a call; a result with an error is one of ours that never began."""
-    result = call.result
-    return call.outcome is None and result is not None and not result.error_code and _may_have_run(call)
+    if call.verdict is None:
+        return isinstance(json_or(None, call.call.arguments or "{}"), dict)
+    return call.verdict.ok
 
 
 def end_of(trace: TraceLog, turns: Sequence[Turn]) -> Place | None:
@@ -341,29 +371,50 @@ def end_of(trace: TraceLog, turns: Sequence[Turn]) -> Place | None:
     return place_of(trace.steps[last], trace.originals.get(last, trace.steps[last].record))
 
 
-def _requests(trace: TraceLog, turns: Sequence[Turn], always: bool) -> list[Asked]:
-    """Return the requests; none if nothing was left out of any, but for `always`."""
-    asked = list[Asked]()
-    chosen = always
+def _requests(trace: TraceLog, turns: Sequence[Turn], until: int, others: bool) -> list[Asked]:
+    """Return the requests that are over before step `until`; with `others` all, if anything was left out."""
+    asked, chosen = list[Asked](), False
     for turn, before in zip(turns, [None, *turns], strict=False):
-        request, messages = turn.request, trace.steps[turn.seq].messages
-        chosen = chosen or isinstance(messages, Condensed)
-        by_program = before is not None and any(map(_of_program, before.calls.values()))
-        if before is not None and not turn.asks:  # else the walk begins with the request itself
-            if by_program:
-                messages = _after(trace, before)
+        step, exact, over = trace.steps[turn.seq], until >= len(trace.steps), turn.seq < until
+        messages = step.messages
+        if before is not None and not opens_walk(trace, before, turn):  # else it opens a walk itself
+            if any(call.by_program for call in before.calls.values()):
+                messages, exact = _after(trace, before), False
             elif isinstance(messages, Condensed):
                 messages = messages.before
-        chosen = chosen or bool(request.withheld)
+            elif turn.asks:
+                messages = trace.steps[turn.seq - 1].messages
+        chosen = chosen or bool(turn.request.withheld) or isinstance(step.messages, Condensed)
+        verdicts = {
+            slot: verdict
+            for slot, call in turn.calls.items()
+            if call.validated is not None and call.validated < until
+            if isinstance(verdict := trace.originals.get(call.validated, call.verdict), Verdict)
+        }
         if turn.seq not in trace.originals:
-            asked.append(Asked(messages, request, exact=always and not by_program))
-    return asked if chosen else []
+            asked.append(Asked(messages, turn, exact, step.appended, over, verdicts))
+    return [each for each in asked if each.over or (others and chosen)]
 
 
-def _said(messages: Messages) -> list[tuple[object, ...]]:
-    """What messages say, without the ids of calls."""
-    told = [[(call.name, call.arguments) for call in calls_of(each)] for each in messages]
-    return [(each.get("role"), text_of(each), calls) for each, calls in zip(messages, told, strict=True)]
+def opens_walk(trace: TraceLog, before: Turn, turn: Turn) -> bool:
+    """Return whether a turn is the first one of a walk: the turn before it came to an end of its own.
+
+    A walk goes on after calls, after a reply that failed, and after an answer that was refused.
+    """
+    if before.calls or turn.asks:
+        return turn.asks and not before.calls
+    records = [trace.steps[seq].record for seq in before.own]
+    failed = before.reply is None or before.reply.end == "failed"
+    return not failed and all(record.ok for record in records if isinstance(record, Verdict))
+
+
+def said_in(messages: Iterable[Message]) -> list[tuple[object, ...]]:
+    """What messages say, without the ids of calls and without messages that say nothing."""
+    return [
+        (each.get("role"), text_of(each), [(call.name, call.arguments) for call in calls_of(each)])
+        for each in messages
+        if each.get("role") != "assistant" or says_something(each)
+    ]
 
 
 def _after(trace: TraceLog, turn: Turn) -> Messages:
@@ -383,10 +434,10 @@ def options_of(trace: TraceLog, turns: Sequence[Turn], seq: int = -1) -> dict[st
     read: dict[str, Any] = {"calls": _calls_of(trace, turns), "envelope": _envelope_of(trace)}
     known = trace.options
     if turns:
-        asked = turns[question_at(turns, trace.index(seq))]
-        read["tool_choice"] = asked.request.tool_choice
-        if any(turn.asks for turn in turns[turns.index(asked) + 1 :]):  # they are those of the last question
-            known = {name: value for name, value in known.items() if name != "tool_choice"}
+        seq = trace.index(seq)
+        asked = turns[question_at(turns, seq)]
+        choice = asked.request.tool_choice  # forced, it holds for the first request of a question
+        known = {**known, "tool_choice": choice if choice == "none" or seq <= asked.seq else "auto"}
         read["limits"] = Limits(turns=max(Limits().turns, len(turns)))
         described = asked.request.settings.get("response_format")
         schema = described.get("json_schema") if isinstance(described, dict) else None
