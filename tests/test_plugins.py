@@ -243,7 +243,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 116_250
+NODES = 116_310
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
@@ -262,7 +262,7 @@ ROOMS: dict[str, int] = {
     "lazy": 323,
     "limits": 1050,
     "lint": 1217,
-    "loop": 3896,
+    "loop": 3987,
     "messages": 2025,
     "mini": 1750,
     "models": 8065,

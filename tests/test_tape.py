@@ -279,6 +279,20 @@ def test_what_came_before_the_step_of_a_fork_stays_as_it_was():
     assert [call.fate for turn in denied.turns for call in turn.calls.values()] == ["ran", "failed"]
 
 
+def test_what_a_tape_allows_is_judged_again_before_it_runs(tmp_path):
+    till = Till()
+    waits = till.run("Done.").fork(1, model=Scripted([[pay(9)], "x"]))
+    asked, model = len(waits) - 1, Scripted(["Done.", "Done."])
+    denied = waits.fork(asked, Decision("once"), model=model, deny=["pay"])
+    path = waits.save(tmp_path / "t.jsonl")
+    path.write_text(path.read_text().replace('"euros":9', '"euros":"x"').replace('\\"euros\\": 9', ""))
+    forged = Trace.load(path)
+    assert forged.steps[3].record == Verdict(True, {"euros": "x"})
+    refused = forged.fork(asked, Decision("once"), model=model, tools=till.tools)
+    codes = [each.steps[asked + 1].record.error.code for each in (denied, refused)]
+    assert (codes, till.paid) == (["permission_denied", "invalid_arguments"], [])
+
+
 @pytest.mark.parametrize("at", [4, 5, 6])
 def test_a_forced_choice_of_a_fork_holds_for_the_next_request(at):
     till = Till()

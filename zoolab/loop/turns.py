@@ -336,11 +336,14 @@ class Turns:
                 outcomes[slot], played[slot] = decision.outcome, decision.result
             elif isinstance(decision, Outcome):
                 outcomes[slot] = decision
-            elif decision.allowed:
+            elif not decision.allowed:
+                outcomes[slot] = denied(call, decision.reason)
+            elif (verdict := self._judge_again(call, verdict, is_last=call is calls[-1])).ok:
+                arguments = verdict.arguments or {}
                 bound = verdict.bound.take(tool, arguments) if isinstance(verdict.bound, Bound) else None
                 jobs[slot] = Job(tool, arguments, self._timeout(tool), bound)
             else:
-                outcomes[slot] = denied(call, decision.reason)
+                outcomes[slot] = refused(call, verdict)
         if self.interrupt is not None:
             outcomes = [INTERRUPTED if slot in jobs else outcome for slot, outcome in enumerate(outcomes)]
             jobs = {}
@@ -411,8 +414,15 @@ class Turns:
 
     def _judge(self, call: ToolCall, is_last: bool) -> Verdict:
         told = None if self.tape is None else self.tape.verdict(call)
-        if told is not None:
-            return told
+        return self._judge_now(call, is_last) if told is None else told
+
+    def _judge_again(self, call: ToolCall, verdict: Verdict, is_last: bool) -> Verdict:
+        """Judge a call that is about to run, if only a tape has done it: what may run is said today."""
+        if self.tape is None or self.tape.verdict(call) is not verdict:
+            return verdict
+        return self._judge_now(replace(call, arguments=canonical(verdict.arguments)), is_last)
+
+    def _judge_now(self, call: ToolCall, is_last: bool) -> Verdict:
         if self.request.tool_choice == "none":
             return refusal("permission_denied", "no call, since tool_choice is none", excerpt(call.name))
         most = self.limits.calls_per_turn
