@@ -1,14 +1,17 @@
 """Notebooks run in this process, on a machine that is on no network: python tests/offline.py NOTEBOOK...
 
 Each runs in its own folder. A line a notebook says how long it took; a lab's solution must have full marks.
+`offline_kernel.py` is a kernel on such a machine.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import struct
+import subprocess
 import sys
 import time
 import tomllib
@@ -16,7 +19,6 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
-import jupytext
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
@@ -32,6 +34,20 @@ def has_a_route() -> bool:
         except OSError:
             return False
     return True
+
+
+def may_unshare() -> bool:
+    """Whether a process of ours may leave the network."""
+    unshare = shutil.which("unshare")
+    return bool(unshare) and subprocess.run([unshare, "-rn", "true"], capture_output=True).returncode == 0
+
+
+def bare_environment(home: Path) -> dict[str, str]:
+    """A machine that nobody has set up. If there is a network, a proxy that does not exist is in the way."""
+    needed = ("PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "LANG", "VIRTUAL_ENV", "PYTHONPATH")
+    kept = {name: os.environ[name] for name in needed if name in os.environ}
+    proxies = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
+    return {**kept, **proxies, "HOME": str(home), "USERPROFILE": str(home)}
 
 
 def start_loopback() -> None:
@@ -61,6 +77,8 @@ class Shell(InteractiveShell):
 
 def run_in_process(source: Path) -> Any:
     """Run the cells in one IPython shell without a kernel; what the last one gave."""
+    import jupytext  # a kernel has no use for it
+
     Shell.clear_instance()
     shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
     try:

@@ -1,6 +1,6 @@
-"""Every notebook is fresh, has no outputs, and runs in a kernel.
+"""Every notebook is fresh, has no outputs, and runs in a kernel without a network, a key or a home.
 
-`test_course.py` runs all of them once more in a process without a network, a key or a home.
+`browser/test_pages.py` runs all of them once more, as a user of this machine would.
 """
 
 from __future__ import annotations
@@ -9,22 +9,35 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import jupytext
 import nbformat
 import pytest
+from exercises import TASKS, solve
 from nbclient import NotebookClient
+from offline import bare_environment, extra_modules, may_unshare
+from traitlets.config import Config
 
 from tools import notebooks
 from tools.building import cells_of
 from zoolab.errors import InvalidInput
-from zoolab_course.progress import progress
+from zoolab_course.progress import Part, progress
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 SOURCES = notebooks.sources(FOLDER) if FOLDER.is_dir() else []
 each_notebook = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+
+#: Before the exercises run a second time, in the same kernel, what they made the first time is forgotten.
+KEEP = "_kept = {name: value for name, value in globals().items() if name[0] != '_'}"
+FORGET = """for _name in [name for name in globals() if name[0] != "_" and name not in _kept]:
+    del globals()[_name]
+globals().update(_kept)"""
 
 
 @pytest.fixture
@@ -38,22 +51,63 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
+@cache
+def absent_modules() -> str:
+    """What readers of the course have not installed."""
+    return ",".join(extra_modules())
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Config]:
+    """A kernel called `bare`, on no network where the system allows that; and how to reach it."""
+    alone = may_unshare()
+    python = [sys.executable, str(Path(__file__).with_name("offline_kernel.py"))]
+    words = ["alone" if alone else "beside", absent_modules(), "-f", "{connection_file}"]
+    command = [*(["unshare", "-rn"] if alone else []), *python, *words]
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    spec = tmp_path / "jupyter" / "kernels" / "bare" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": command, "display_name": "bare", "language": "python"}), "utf-8")
+    # Out of its network nothing leads but files; the path of a socket has at most 107 characters.
+    with TemporaryDirectory() as short:
+        ways = {"transport": "ipc", "ip": f"{short}/kernel"} if alone else {}
+        yield Config(KernelManager=ways)
+
+
 def is_meant_to_raise(cell: Any) -> bool:
     return "raises-exception" in cell.metadata.get("tags", [])
 
 
-def run_in_kernel(path: Path) -> nbformat.NotebookNode:
-    """Run the built notebook as Jupyter does; it comes back with its outputs."""
-    notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": path.parent}}
-    )
-    client.execute()
+def run_in_kernel(
+    notebook: nbformat.NotebookNode,
+    folder: Path,
+    kernel: str = "python3",
+    way: Config | None = None,
+    **more: Any,
+) -> None:
+    """Run the cells as Jupyter does; they get their outputs."""
+    resources = {"metadata": {"path": folder}}
+    NotebookClient(
+        notebook, timeout=120, kernel_name=kernel, resources=resources, config=way or Config()
+    ).execute(**more)
     for cell in notebook.cells:
         if is_meant_to_raise(cell):
             kinds = [output.output_type for output in cell.outputs]
             assert "error" in kinds, f"this cell was meant to raise:\n{cell.source}"
-    return notebook
+
+
+def twice(cells: list[Any], solved: list[Any]) -> list[Any]:
+    """The cells, and after them the exercises once more, as if they were run for the first time."""
+    begin = next((at for at, cell in enumerate(cells) if TASKS in cell.source), len(cells))
+    keep, forget = map(nbformat.v4.new_code_cell, (KEEP, FORGET))
+    return [*cells[:begin], keep, *cells[begin:], forget, *solved[begin:]]
+
+
+def exercises_in(notebook: nbformat.NotebookNode, cells: list[Any], path: Path) -> list[Part]:
+    """What `progress` says of a notebook that is saved with these cells; nothing of one without exercises."""
+    path.parent.mkdir()
+    nbformat.write(nbformat.from_dict({**notebook, "cells": cells}), path)
+    return [part for part in progress(path.parent).notebooks if part.name == path.stem]
 
 
 def test_the_first_notebook_is_there():
@@ -77,12 +131,22 @@ def test_committed_without_outputs(path: Path):
 
 
 @each_notebook
-def test_runs_in_a_kernel_and_no_exercise_is_right_as_it_is_given(source: Path, folder: Path, tmp_path: Path):
-    ran = tmp_path / "ran" / source.with_suffix(".ipynb").name
-    ran.parent.mkdir()
-    nbformat.write(run_in_kernel(folder / ran.name), ran)
-    for part in progress(ran.parent).notebooks:
-        assert part.name != source.stem or (part.right == 0 and "not run" not in part.next)
+def test_runs_in_a_kernel_and_each_exercise_is_right_with_its_solution_and_not_before(
+    source: Path, folder: Path, bare: Config, tmp_path: Path
+):
+    name = source.with_suffix(".ipynb").name
+    notebook = nbformat.read(folder / name, as_version=4)
+    given, solved = notebook.cells, deepcopy(notebook.cells)
+    solve(solved)
+    (tmp_path / "home").mkdir()
+    notebook.cells = twice(given, solved)
+    run_in_kernel(notebook, folder, "bare", bare, env=bare_environment(tmp_path / "home"))
+    for part in exercises_in(notebook, given, tmp_path / "given" / name):
+        assert part.right == 0
+        assert "not run" not in part.next
+    for part in exercises_in(notebook, solved, tmp_path / "solved" / name):
+        assert part.right == part.of
+        assert "not run" not in part.next
 
 
 RAISING = '# %%\nvalue = 1\n\n# %% tags=["raises-exception"]\nassert value == 2\n\n# %%\nassert value == 1\n'
@@ -102,11 +166,12 @@ RAISING = '# %%\nvalue = 1\n\n# %% tags=["raises-exception"]\nassert value == 2\
 def test_a_cell_raises_as_its_tag_says(tmp_path: Path, text: str, runs: bool):
     (tmp_path / "01-x.py").write_text(text, encoding="utf-8")
     [built] = notebooks.build(tmp_path)
+    notebook = nbformat.read(built, as_version=4)
     if runs:
-        run_in_kernel(built)
+        run_in_kernel(notebook, tmp_path)
     else:
         with pytest.raises(BaseException, match=r"meant to raise|no_such_module"):
-            run_in_kernel(built)
+            run_in_kernel(notebook, tmp_path)
 
 
 def test_building_twice_writes_once(tmp_path: Path):

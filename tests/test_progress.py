@@ -11,7 +11,7 @@ from typing import Any
 
 import jupytext
 import pytest
-from nbclient import NotebookClient
+from exercises import exercises
 from shell import Shell
 
 from tools import notebooks
@@ -159,49 +159,12 @@ def test_a_folder_that_is_not_there_is_named(shell):
         progress("no-such-folder")
 
 
-FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MADE = re.compile(r"^(?:def |class )?(\w+)(?= =|\(|:)", re.MULTILINE)
-
-
-def exercises(source: Path) -> dict[str, list[Any]]:
-    """The cells of each exercise of a notebook."""
-    found: dict[str, list[Any]] = {}
-    number, asks = "", False
-    for each in jupytext.read(source).cells:
-        asks = (asks or "## Your turn" in each.source) and "## What to keep" not in each.source
-        begins = re.findall(r"^\*\*(\d)\.", each.source, re.MULTILINE)
-        number = begins[-1] if asks and begins and each.cell_type == "markdown" else number
-        if asks and number:
-            found.setdefault(number, []).append(each)
-    return found
-
-
 @each_notebook
 def test_each_exercise_is_checked_in_the_words_that_progress_reads(source: Path):
-    for number, cells in exercises(source).items():
+    for number, cells in exercises(jupytext.read(source).cells).items():
         code = "\n".join(each.source for each in cells if each.cell_type == "code")
         assert re.search(r"""["']right\b""", code), number
         assert re.search(r"""["']not yet\b""", code), number
-
-
-@pytest.mark.slow
-@each_notebook
-def test_each_exercise_is_right_with_its_solution(source, tmp_path):
-    """That none is right as it is given is tested where notebooks run, in `test_notebooks.py`."""
-    notebook = jupytext.read(source)
-    for cells in exercises(source).values():
-        text = "\n".join(each.source for each in cells if each.cell_type == "markdown")
-        code = [each.source for each in cells if each.cell_type == "code"]
-        solution = "\n".join(FENCED.findall(text))
-        task = next(each for each in code if {*MADE.findall(each)} & {*MADE.findall(solution)})
-        own = next(each for each in notebook.cells if each.source == task)
-        own.source = f"{task}\n{solution}"
-    resources = {"metadata": {"path": str(NOTEBOOKS)}}
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
-    jupytext.write(notebook, tmp_path / source.with_suffix(".ipynb").name)
-    [part] = [part for part in progress(tmp_path).notebooks if part.name == source.stem]
-    assert part.right == part.of
-    assert "not run" not in part.next
 
 
 def test_a_notebook_goes_before_a_script_and_a_folder_of_its_own_is_found(tmp_path: Path):
