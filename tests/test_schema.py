@@ -1,6 +1,8 @@
 """Schemas: nothing is fetched, everything ends, and each problem says where, what was expected, what came."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 from counting import ends
@@ -672,3 +674,17 @@ def test_additional_items_mean_nothing_beside_a_boolean(value, fits):
     for draft in ("draft-06/schema#", "draft-07/schema#"):
         named = {"$schema": f"http://json-schema.org/{draft}", "items": False, "additionalItems": False}
         assert (SchemaChecker(named).problems(value) == ()) is fits
+
+
+def test_the_grammar_of_the_iri_formats_is_built_when_one_is_checked():
+    code = (
+        "import sys; from zoolab.schema.drafts import compiled; compiled({'minItems': 1});"
+        "loaded = lambda: [name for name in ('jsonschema', 'rfc3987_syntax', 'lark') if name in sys.modules];"
+        "print(loaded()); import jsonschema; conforms = jsonschema.FormatChecker().conforms;"
+        "print(conforms('https://ø.example/å', 'iri'), conforms('https://ø example', 'iri'),"
+        "conforms('å#ø', 'iri-reference'), loaded())"
+    )
+    done = subprocess.run([sys.executable, "-X", "utf8", "-c", code], capture_output=True, check=True)
+    first, second = done.stdout.decode().splitlines()
+    assert first == "['jsonschema']"
+    assert second == "True False True ['jsonschema', 'rfc3987_syntax', 'lark']"

@@ -5,6 +5,7 @@ A schema is judged by the draft that its `$schema` names, and by 2020-12 if it n
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -128,7 +129,7 @@ def compiled(schema: Mapping[str, Any]) -> Any:
 
 def check_against_metaschema(schema: Mapping[str, Any]) -> None:
     """Raise `InvalidSchema` for what is no schema of its draft; names where."""
-    import jsonschema
+    from zoolab.schema.library import jsonschema
 
     draft = draft_of(schema)
     checker = jsonschema.FormatChecker(formats=())
@@ -165,7 +166,8 @@ def check_against_metaschema(schema: Mapping[str, Any]) -> None:
 def _validator_class(draft: str, whole_floats: bool) -> Any:
     """The class of jsonschema with our bounds; `whole_floats` says whether 1.0 is an integer."""
     import attrs
-    import jsonschema
+
+    from zoolab.schema.library import jsonschema
 
     original: Any = getattr(jsonschema, _CLASSES[draft])
     known = original.VALIDATORS
@@ -271,18 +273,16 @@ def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: 
 def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     from jsonschema.exceptions import ValidationError
 
-    if unique is True and isinstance(instance, list):
-        seen = {canonical(_integral(item)) for item in instance}
-        if len(seen) != len(instance):
-            yield ValidationError("has items twice")
+    if (
+        unique is True
+        and isinstance(instance, list)
+        and len({canonical(json.loads(canonical(each), parse_float=_integral)) for each in instance})
+        < len(instance)
+    ):
+        yield ValidationError("has items twice")
 
 
-def _integral(value: Any) -> Any:
+def _integral(text: str) -> float:
     """JSON Schema takes 1 and 1.0 for the same item, and true for another."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_integral(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _integral(item) for key, item in value.items()}
-    return value
+    number = float(text)
+    return int(number) if number.is_integer() else number
