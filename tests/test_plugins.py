@@ -243,7 +243,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 116_310
+NODES = 116_360
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
@@ -275,7 +275,7 @@ ROOMS: dict[str, int] = {
     "retrieval": 1183,
     "running": 3097,
     "runs": 1177,
-    "schema": 8229,
+    "schema": 8280,
     "secret_places": 1160,
     "secrets": 829,
     "show": 18845,

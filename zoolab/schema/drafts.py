@@ -5,7 +5,6 @@ A schema is judged by the draft that its `$schema` names, and by 2020-12 if it n
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -273,16 +272,18 @@ def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: 
 def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     from jsonschema.exceptions import ValidationError
 
-    if (
-        unique is True
-        and isinstance(instance, list)
-        and len({canonical(json.loads(canonical(each), parse_float=_integral)) for each in instance})
-        < len(instance)
-    ):
-        yield ValidationError("has items twice")
+    if unique is True and isinstance(instance, list):
+        seen = {canonical(_integral(item)) for item in instance}
+        if len(seen) != len(instance):
+            yield ValidationError("has items twice")
 
 
-def _integral(text: str) -> float:
+def _integral(value: Any) -> Any:
     """JSON Schema takes 1 and 1.0 for the same item, and true for another."""
-    number = float(text)
-    return int(number) if number.is_integer() else number
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_integral(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _integral(item) for key, item in value.items()}
+    return value
