@@ -72,7 +72,8 @@ def undeclared(source: str) -> set[str]:
     # Commands for a checkout use its tools, pytest loads the plugin, and pyodide is the Python of a browser.
     names = imports_in(source) - {"tools", "pytest", "pyodide"}
     homes = {name: DECLARED[EXTRAS.get(name, "")] for name in names}
-    same = {"mcp_types": "mcp", "opentelemetry": "opentelemetry-sdk"}  # they come with what is declared
+    # They come with what is declared.
+    same = {"mcp_types": "mcp", "opentelemetry": "opentelemetry-sdk", "rfc3987_syntax": "jsonschema"}
     return {name for name, home in homes.items() if same.get(name, distribution_of(name)) not in home}
 
 
