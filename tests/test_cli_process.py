@@ -41,7 +41,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, arguments: tuple[st
     process.stdout.close()
     assert process.stderr is not None
     assert process.stderr.read() == ""
-    assert process.wait(30) in (0, 1)
+    assert process.wait(120) in (0, 1)
     assert path.exists() is ("--help" not in arguments)
 
 
@@ -59,7 +59,7 @@ def on_a_terminal(asked: dict[str, Any], typed: bytes = b"") -> tuple[int, str]:
     except OSError:
         pass
     os.close(screen)
-    return process.wait(30), shown.decode()
+    return process.wait(120), shown.decode()
 
 
 def test_a_terminal_gets_colours_and_nothing_else_of_that_kind() -> None:

@@ -168,7 +168,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
             wait_until_up(lab, server, log)
             yield lab
             lab.shut_down()
-            server.wait(20)
+            server.wait(120)
         finally:
             server.kill()
 
