@@ -258,13 +258,14 @@ def _alone(name, turn):
 @pytest.mark.parametrize("name", NAMES)
 @given(text=st.text(min_size=1, max_size=9), calls=st.lists(ARGUMENTS, max_size=3))
 @example(text="\r", calls=[])
+@example(text="\r", calls=[{}])
 def test_a_reply_that_is_sent_back_says_the_same(name, text, calls):
-    """What says nothing, a blank text without calls, need not go back."""
+    """A blank text says nothing and need not go back; beside a call some servers refuse it."""
     wanted = [(f"c{slot}", "add", arguments) for slot, arguments in enumerate(calls)]
     message = APIS[name].from_response(response(name, text, wanted))
     results = [answers(id) for id, _, _ in wanted]
     body = APIS[name].to_body(request(USER, message, *results), "m")
     assert [event[1:] for event in events(name, body) if event[0] == "call"] == wanted
-    says_nothing = not text.strip() and not calls
+    says_nothing = not text.strip()
     sent = json.dumps(body), json.dumps(body, ensure_ascii=False)
     assert says_nothing or text in sent[1] or json.dumps(text)[1:-1] in sent[0]
