@@ -241,13 +241,19 @@ def test_a_conversation_of_another_program_replays_whatever_it_did(said, data, k
     assert (till.paid, till.looked) == ([], 0)
 
 
-@given(replies=REPLIES)
-def test_a_fork_of_another_programs_conversation_pays_nothing_twice(replies):
+@given(replies=REPLIES, data=st.data(), known=st.booleans())
+def test_a_conversation_of_another_program_replays_and_forks(replies, data, known):
     till = Till()
     said = till.run(*replies, "Done.", envelope="plain").messages
+    ends = [
+        at for at in range(1, len(said) + 1) if [m["role"] for m in said[at - 1 : at + 1]] != ["tool"] * 2
+    ]
+    tools, cut = as_registry(till.tools), data.draw(st.sampled_from(ends))
+    trace = read_conversation(said[:cut], tools if known else None)
+    again = trace.replay(data.draw(st.integers(0, len(trace) - 1)))
+    assert (again.messages, again.outcome, again.error) == (trace.messages, trace.outcome, trace.error)
     paid = list(till.paid)
     limits = Limits(retries=9, turns=9)
-    tools = as_registry(till.tools)
     read_conversation(said, tools).fork(0, model=Scripted([*replies, "Done."]), limits=limits)
     assert till.paid == paid
 
