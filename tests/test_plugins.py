@@ -243,7 +243,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 116_360
+NODES = 116_310
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
@@ -262,7 +262,7 @@ ROOMS: dict[str, int] = {
     "lazy": 323,
     "limits": 1050,
     "lint": 1217,
-    "loop": 3987,
+    "loop": 3956,
     "messages": 2025,
     "mini": 1750,
     "models": 8065,
@@ -286,7 +286,7 @@ ROOMS: dict[str, int] = {
     "tokens": 828,
     "toolbox": 865,
     "tools": 1491,
-    "trace": 14481,
+    "trace": 14468,
 }
 
 

@@ -21,6 +21,7 @@ from zoolab.show.inspector.compare import align
 from zoolab.steps.result import METADATA
 from zoolab.text.wording import common_ends
 from zoolab.tools import ToolRegistry
+from zoolab.trace.calls import Turn
 from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
 from zoolab_study.bisection import CAUSES, Bisection, Cause, Change, Ending, Followed
@@ -60,8 +61,9 @@ def bisect(a: TraceLog, b: TraceLog) -> Bisection:
         if not isinstance(given, TraceLog):
             advice = "Trace.load(path) reads one from a file"
             raise InvalidInput(f"cannot compare {excerpt(given)}", expected="a trace", advice=advice)
-    unseen = _unseen(a) | _unseen(b)
-    sides = _Side(a, unseen), _Side(b, unseen)
+    first, second = a.turns, b.turns
+    unseen = _unseen(first) | _unseen(second)
+    sides = _Side(a, first, unseen), _Side(b, second, unseen)
     shorter = min(len(side.steps) for side in sides)
     at = next((seq for seq in range(shorter) if not _equal(*sides, seq)), shorter)
     if at < shorter:
@@ -78,9 +80,9 @@ class _Found(NamedTuple):
     second: Mapping[Cause, Any]
 
 
-def _unseen(trace: TraceLog) -> set[str]:
+def _unseen(turns: Iterable[Turn]) -> set[str]:
     """The kinds of steps that nobody saw, because another program took them."""
-    theirs = [call for turn in trace.turns for call in turn.calls.values() if call.by_program]
+    theirs = [call for turn in turns for call in turn.calls.values() if call.by_program]
     unjudged = {"validate" for call in theirs if call.verdict is None}
     return {"execute", *unjudged} if theirs else unjudged
 
@@ -91,14 +93,14 @@ class _Side:
     Steps of a kind that one of them cannot have are left out of both.
     """
 
-    def __init__(self, trace: TraceLog, unseen: set[str]) -> None:
+    def __init__(self, trace: TraceLog, turns: Iterable[Turn], unseen: set[str]) -> None:
         self.trace = trace
         #: The numbers of the steps that are compared.
         self.numbers = [seq for seq, step in enumerate(trace.steps) if step.kind not in unseen]
         self.steps = [trace.steps[seq] for seq in self.numbers]
         #: Requests by name, and by their names without secrets.
         self.names, self.clean_names = RequestNames(), RequestNames(scrubs=True)
-        self._turns = {turn.seq: turn for turn in trace.turns}
+        self._turns = {turn.seq: turn for turn in turns}
 
     def reply_to(self, seq: int) -> Reply | None:
         """The reply to the request at this step, as it came."""

@@ -165,15 +165,17 @@ class Turns:
         taped = None if self.tape is None else self.tape.request(self.messages)
         if taped is None:
             self._choose(first)
+            offered, withheld = self.offered, self.withheld
         else:
-            self._take(taped.request)
+            self.messages = _as_taped(self.messages, taped.request.prefix)
+            offered, withheld = taped.request.tools, taped.request.withheld
         new = len(self.messages) - self.known if first else 0
         choice, settings = self.choice, self.settings
         if taped is not None and taped.over:
             choice, settings, new = taped.request.tool_choice, taped.request.settings, taped.appended
         elif choice != "none":
             self.choice = "auto"  # a forced choice holds for one request, or no walk would end
-        request = Request(self.messages, self.offered, choice, settings, self.withheld)
+        request = Request(self.messages, offered, choice, settings, withheld)
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:
             request = _settled(answer, request)
@@ -186,21 +188,13 @@ class Turns:
             self.budget.end_request(request, reply, model)
         return reply
 
-    def _take(self, request: Request) -> None:
-        """Take the messages and the tools that a request on the tape has."""
-        before, messages = self.messages, request.prefix
-        self.offered, self.withheld = request.tools, request.withheld
-        if messages != before:
-            longer = messages.first(len(before)) == before  # another program has added some
-            self.messages = messages if longer else Condensed(messages, before)
-
     def _choose(self, first: bool) -> None:
         """Choose what goes into a request: `condense` picks messages, and `retrieve` tools."""
         if self.options.condense is not None and not first:
             from zoolab.apis.conversation import condensed
 
             self.messages = condensed(self.options.condense, self.messages)
-        if self.calls != "text" and (self.options.retrieve is not None or self.tape is not None):
+        if self.calls != "text" and self.options.retrieve is not None:
             self.withheld = ()
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
 
@@ -317,8 +311,8 @@ class Turns:
         for slot, call in enumerate(calls):
             verdict = verdicts[slot]
             tool = self.registry.get(call.name)
-            if verdict.ok and tool is None:
-                tool = self._gone(call)
+            if verdict.ok and tool is None and self._told(call) is not None:  # it is gone since
+                tool = Tool.from_schema(call.name, "", {"type": "object"})
             if verdict.ok and tool is None:  # a person may have allowed what does not exist
                 verdict = check_call(call, self.registry)
             if tool is None or not verdict.ok:
@@ -412,13 +406,16 @@ class Turns:
             raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
         return reply
 
+    def _told(self, call: ToolCall) -> Verdict | None:
+        """The verdict that a tape holds on a call."""
+        return None if self.tape is None else self.tape.verdict(call)
+
     def _judge(self, call: ToolCall, is_last: bool) -> Verdict:
-        told = None if self.tape is None else self.tape.verdict(call)
-        return self._judge_now(call, is_last) if told is None else told
+        return self._told(call) or self._judge_now(call, is_last)
 
     def _judge_again(self, call: ToolCall, verdict: Verdict, is_last: bool) -> Verdict:
         """Judge a call that is about to run, if only a tape has done it: what may run is said today."""
-        if self.tape is None or self.tape.verdict(call) is not verdict:
+        if self._told(call) is not verdict:
             return verdict
         return self._judge_now(replace(call, arguments=canonical(verdict.arguments)), is_last)
 
@@ -439,11 +436,6 @@ class Turns:
         except KeyboardInterrupt as interrupt:  # during a repair
             self.interrupt = interrupt
             return check_call(call, registry, deny=denied)
-
-    def _gone(self, call: ToolCall) -> Tool | None:
-        """A tool without a function for a call that a tape allows, where its own is no longer there."""
-        known = self.tape is not None and self.tape.verdict(call) is not None
-        return Tool.from_schema(call.name, "", {"type": "object"}) if known else None
 
     def _permit(self, call: ToolCall, tool: Tool, arguments: dict[str, Any]) -> Ask:
         """Return the decision on a call; or its outcome, where a tape or a person gives one."""
@@ -536,6 +528,14 @@ def _asked(call: ToolCall, arguments: dict[str, Any] | None) -> str:
     if arguments is None:  # they are broken, or do not meet the schema
         return canonical(json_or(call.arguments, call.arguments.strip() or "{}"))
     return canonical(arguments)
+
+
+def _as_taped(before: Messages, messages: Messages) -> Messages:
+    """The messages of a request on the tape, and what they were condensed from, if they were."""
+    if messages == before:
+        return before
+    longer = messages.first(len(before)) == before  # another program has added some
+    return messages if longer else Condensed(messages, before)
 
 
 def _with_answer(messages: Messages, reply: Reply) -> tuple[Messages, int]:

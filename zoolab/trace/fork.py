@@ -53,8 +53,9 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
             raise InvalidInput(f"tools is {excerpt(tools)}", expected='tools with their functions, or "live"')
         tools, missing = None, "live"
         _check_functions(trace)
-    registry = tools_of(trace) if tools is None else as_registry(tools)
-    search = tools_of(trace).get(FIND_TOOLS)
+    own = tools_of(trace)
+    registry = own if tools is None else as_registry(tools)
+    search = own.get(FIND_TOOLS)
     if search is not None and FIND_TOOLS not in registry and "find_tools" not in options:
         registry = registry.fixed(search)  # a file does not say by what it searched
     same = options["envelope"] == known["envelope"]

@@ -58,13 +58,11 @@ class Asked(NamedTuple):
     """The request of a turn, and the messages that it was made of."""
 
     messages: Messages
-    turn: Turn
     #: Whether calls must have the same ids: another model gives others, and another program may repeat them.
     exact: bool
-    #: How many messages it showed as new.
-    appended: int
-    #: Whether it is over, and the verdicts of its calls that are, by slot, before anybody edited them.
-    over: bool
+    taped: TapedRequest
+    #: The calls of the reply, by slot, and the verdicts on those that are over, before anybody edited them.
+    calls: Mapping[int, Call]
     verdicts: Mapping[int, Verdict]
 
     def follows(self, messages: Messages) -> bool:
@@ -73,11 +71,6 @@ class Asked(NamedTuple):
             return True
         alike = not self.exact and len(self.messages) == len(messages)
         return alike and said_in(self.messages) == said_in(messages)
-
-    def holds(self, call: ToolCall) -> bool:
-        """Return whether the reply to it has the same call in the same place."""
-        made = self.turn.calls.get(call.slot)
-        return made is not None and (made.call.name, made.call.arguments) == (call.name, call.arguments)
 
 
 class TraceTape(Tape):
@@ -179,19 +172,24 @@ class TraceTape(Tape):
 
     def request(self, messages: Messages) -> TapedRequest | None:
         """Return the next request that was made of these messages, and strike off those before it."""
+        while self._requests:
+            self._request = self._requests.popleft()
+            if self._request.follows(messages):
+                return self._request.taped
         self._request = None
-        while self._requests and self._request is None:
-            asked = self._requests.popleft()
-            self._request = asked if asked.follows(messages) else None
-        if self._request is None:
-            return None
-        asked = self._request
-        return TapedRequest(asked.turn.request, asked.appended, asked.over)
+        return None
 
     def verdict(self, call: ToolCall) -> Verdict | None:
         """Return what was said of a call in the reply to the last request, if that is over."""
-        asked = self._request
-        return asked.verdicts.get(call.slot) if asked is not None and asked.holds(call) else None
+        if self._request is None or self._made(call) is None:
+            return None
+        return self._request.verdicts.get(call.slot)
+
+    def _made(self, call: ToolCall) -> Call | None:
+        """The same call in the same place of the reply to the last request."""
+        made = None if self._request is None else self._request.calls.get(call.slot)
+        same = made is not None and (made.call.name, made.call.arguments) == (call.name, call.arguments)
+        return made if same else None
 
     def take(self, tool: str, arguments: Mapping[str, Any]) -> TapedCall | None:
         """Return what became of the next call of this tool with these arguments, and strike it off.
@@ -245,10 +243,10 @@ class TraceTape(Tape):
         waiting = self._refusals.get(_refused(call, verdict))
         if waiting:
             return waiting.popleft()
-        # Another program's call on which the trace holds no verdict.
-        asked = self._request
-        made = asked.turn.calls[call.slot] if asked is not None and asked.holds(call) else None
-        return made.result if made is not None and made.by_program and made.verdict is None else None
+        made = self._made(call)
+        if made is None or made.verdict is not None or not made.by_program:
+            return None
+        return made.result  # another program judged the call
 
     def keep(self, _tool: Tool, _arguments: Mapping[str, Any], outcome: Outcome, ran: bool) -> Outcome:
         """Mark the outcome of a call that ran; it stands in the trace of the walk itself."""
@@ -375,7 +373,7 @@ def _requests(trace: TraceLog, turns: Sequence[Turn], until: int, others: bool) 
     """Return the requests that are over before step `until`; with `others` all, if anything was left out."""
     asked, chosen = list[Asked](), False
     for turn, before in zip(turns, [None, *turns], strict=False):
-        step, exact, over = trace.steps[turn.seq], until >= len(trace.steps), turn.seq < until
+        step, exact = trace.steps[turn.seq], until >= len(trace.steps)
         messages = step.messages
         if before is not None and not opens_walk(trace, before, turn):  # else it opens a walk itself
             if any(call.by_program for call in before.calls.values()):
@@ -392,8 +390,9 @@ def _requests(trace: TraceLog, turns: Sequence[Turn], until: int, others: bool) 
             if isinstance(verdict := trace.originals.get(call.validated, call.verdict), Verdict)
         }
         if turn.seq not in trace.originals:
-            asked.append(Asked(messages, turn, exact, step.appended, over, verdicts))
-    return [each for each in asked if each.over or (others and chosen)]
+            taped = TapedRequest(turn.request, step.appended, over=turn.seq < until)
+            asked.append(Asked(messages, exact, taped, turn.calls, verdicts))
+    return [each for each in asked if each.taped.over or (others and chosen)]
 
 
 def opens_walk(trace: TraceLog, before: Turn, turn: Turn) -> bool:

@@ -177,9 +177,8 @@ class _Connection(BaseRequestHandler):
         status = response.status
         reason = HTTPStatus(status).phrase.encode() if status in [*HTTPStatus] else b""
         try:
-            with closing(
-                response
-            ):  # before a reset, so that what came is told before the program knows its end
+            # Closed before a reset, so that what came is told before the program knows its end.
+            with closing(response):
                 self._write(h11.Response(status_code=status, headers=headers.raw(), reason=reason))
                 for piece in [] if method == "HEAD" or status in _EMPTY else content:
                     if piece:
