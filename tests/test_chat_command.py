@@ -55,6 +55,14 @@ def test_recorded_questions_are_answered_in_one_conversation_that_is_kept(tmp_pa
     assert [turn.number for turn in trace.turns] == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.parametrize("last", ["", "exit", "Quit", "  "])
+def test_a_line_that_is_no_question_ends_it(last):
+    with serving(completion("Hello.")) as server:
+        done = told(["Hi", last, "Lost"], *live(server))
+        assert [each.body["messages"][-1]["content"] for each in server.asked] == ["Hi"]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_terminal_is_asked_for_questions_and_for_permission():
     asks = calling(call("restart_service", '{"service": "cron"}'))
     with serving(completion(asks), completion("Done."), completion("Bye.")) as server:
@@ -62,6 +70,7 @@ def test_a_terminal_is_asked_for_questions_and_for_permission():
         code, shown = on_a_terminal(asked, b"Restart cron.\n1\nThank you.\n\n")
         sent = [each.body["messages"] for each in server.asked]
     assert code == 0
+    assert "an empty line ends the conversation" in shown
     assert shown.count("> ") >= 3
     assert "allow restart_service? [1] once" in shown
     assert "cron was restarted" in shown

@@ -25,9 +25,12 @@ from zoolab.tools import ToolRegistry
 from zoolab.trace.further import ask_further, is_answered
 from zoolab.trace.log import tools_of
 
+#: Lines that are no question.
+_ENDS = ("", "exit", "quit")
+
 
 def chat(options: argparse.Namespace) -> int:
-    """Answer questions, a line each, until an empty line or the end of the input."""
+    """Answer questions, a line each, until an empty line, `exit`, `quit` or the end of the input."""
     conversation = _Conversation(options)
     for text in _lines():
         conversation.ask(text)
@@ -36,6 +39,8 @@ def chat(options: argparse.Namespace) -> int:
 
 def _lines() -> Iterator[str]:
     asks = sys.stdin.isatty()
+    if asks:
+        print("Ask a question; an empty line ends the conversation.")
     while True:
         try:
             line = input("> ") if asks else sys.stdin.readline()
@@ -44,9 +49,10 @@ def _lines() -> Iterator[str]:
         except KeyboardInterrupt:
             print()
             continue
-        if not line.strip():
+        question = line.strip()
+        if question.lower() in _ENDS:
             return
-        yield line.strip()
+        yield question
 
 
 class _Conversation:
