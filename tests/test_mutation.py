@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tools.mutation.__main__ import main
 from tools.mutation.capacity import SIZES, capacity_mutants
 from tools.mutation.modules import CHECKOUT, Part, parts, survivors
 from tools.mutation.mutants import mutants_of_module
@@ -89,6 +90,12 @@ GROWING = """def kept(lines, seen):
         total = total + len(line)
     return words
 """
+
+
+def test_a_right_answer_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["l8", "--of", "nobody"])
+    assert "l8 has no right answer called nobody; there are solution, " in capsys.readouterr().err
 
 
 def test_what_holds_only_so_much_is_a_mutant():

@@ -67,6 +67,9 @@ NEARLY: dict[str, dict[str, Any]] = {
     "none_of_python": {"none": "None"},
     "true_of_python": {"now": "True"},
 }
+#: Calls of which each is decided; then the first, one of the middle and the last come again.
+MANY = [f"number_{number}" for number in range(105)]
+AGAIN = [MANY[0], MANY[50], MANY[-1]]
 #: Two calls, each with others that are nearly the same.
 ALL_AND_NEARLY = ["all", "other_order", "other_type", "other_letters", "other_blank"]
 ALL_AND_NEARLY += ["true_for_1", "null_more", "other_key"]
@@ -112,7 +115,7 @@ def lead(student: Student, replies: list[Message], decisions: str, **how: Any) -
             raise next(raises)("It did not work.\n" * 20 + str(error)) from None
 
     decision, left = None, decisions.split()
-    for _ in range(40):
+    for _ in range(40 + len(left)):
         if how.get("fresh") or (decision is None and not how.get("same")):
             student.stop()
         ask, do = Callback(model, "model"), Callback(run, "run")
@@ -212,6 +215,7 @@ def calls_of(chance: Random) -> Calls:
         **{word: ("stop", {**VALUES, **other}) for word, other in NEARLY.items()},
         "other_tool": ("Stop", VALUES),
         "one_less": ("stop", {key: VALUES[key] for key in VALUES if key != "note"}),
+        **{word: ("stop", {"number": number}) for number, word in enumerate(MANY)},
     }
 
 
@@ -394,6 +398,17 @@ def recorded_attacks(student: Student, chance: Random) -> None:
     _attack(player, "web01 in the last hour", "security", "isolate_host")
 
 
+def _remembers_many(player: _Player, decision: str) -> None:
+    """A hundred calls are decided, if each is asked about: another case judges that. Some come again."""
+
+    def wanted(calls: list[str]) -> str:
+        return " ".join(f"?{call}" if decision == "deny" else f"?{call} {call}" for call in calls)
+
+    if player.can(" | ".join(MANY[:2]), f"{decision} {decision}", wanted(MANY[:2])):
+        again = "" if decision == "deny" else " ".join(AGAIN)
+        player.play(" | ".join(MANY + AGAIN), f"{decision} " * len(MANY), f"{wanted(MANY)} {again}")
+
+
 @case(points=2, hint="Compare arguments as JSON values, so that the order of keys and spaces do not matter.")
 def session_is_remembered(student: Student, chance: Random) -> None:
     """After `session` the same call is not asked about again, however its arguments are laid out."""
@@ -410,6 +425,7 @@ def session_is_remembered(student: Student, chance: Random) -> None:
             "session session",
             "?restart_lost restart_lost restart_lost logs ?draft draft draft",
         )
+    _remembers_many(player, "session")
 
 
 @case(
@@ -461,6 +477,7 @@ def denial_is_remembered(student: Student, chance: Random) -> None:
     messages, requests, _ = player.play(" | ".join(["restart"] * 7), "deny", "?restart")
     if len(requests) != 8:
         raise Wrong("the conversation ended before the model wrote a reply without calls", messages)
+    _remembers_many(player, "deny")
 
 
 @case(points=2, hint="Did an earlier reply call a foreign tool that ran? Calls in this reply do not count.")
@@ -482,6 +499,8 @@ def medium_risk(student: Student, chance: Random) -> None:
         "status draft logs_lost draft status ?draft draft",
     )
     player.play("logs | logs draft", "once", "logs logs ?draft draft")
+    many = "logs " * 101
+    player.play(f"logs | {many} draft", "once", f"logs {many} ?draft draft")
     player.play("peek | draft", "once", "peek ?draft draft", told="denied: an error")
     if player.can(*SEVERAL):
         again = " | trace" if player.can("trace | trace", "deny", "?trace") else ""
@@ -525,7 +544,7 @@ def goes_on_in_the_middle(student: Student, chance: Random) -> None:
                 "the messages have something besides the replies and one result for each call", several
             )
     messages, requests, reply = player.play(
-        script + " | status" * 9, decisions, wanted + " status" * 9, **how
+        script + " | status" * 110, decisions, wanted + " status" * 110, **how
     )
     if any(said[:1] != given for said in (messages, *requests, *waits)):
         raise Wrong("the messages do not begin with those of the first state", messages)

@@ -106,9 +106,13 @@ class Agents:
         answers = []
         for name in names:
             runs = self.seen[agent].setdefault(name, [])
-            runs.append(self._run(agent, name) if runs else self.first[agent][name])
+            runs.append(self._answer(agent, name, len(runs)))
             answers.append(runs[-1])
         return answers
+
+    def _answer(self, agent: str, name: str, before: int) -> bool:
+        """Whether an agent passes a case that it was asked so often before."""
+        return self._run(agent, name) if before else self.first[agent][name]
 
     def evaluated(self, student: Student, budget: int, *, strict: bool = True) -> Any:
         """What `evaluate` returns. If `strict`, the runs that it asked for must be within the budget."""
@@ -116,6 +120,20 @@ class Agents:
         if strict and sum(len(runs) for seen in self.seen.values() for runs in seen.values()) > budget:
             raise Wrong("more runs were asked for than the budget pays for")
         return came
+
+
+class Turning(Agents):
+    """Agents of which a passes every case in the first half of the rounds, and b in the second.
+
+    Of all rounds no agent is better, and of fewer one is.
+    """
+
+    def __init__(self, chance: Random, cases: int, rounds: int) -> None:
+        super().__init__(chance, cases, None)
+        self.half = rounds // 2
+
+    def _answer(self, agent: str, _name: str, before: int) -> bool:
+        return (before < self.half) == (agent == "a")
 
 
 def _claims(student: Student, chance: Random, gain: float | None, worlds: int) -> list[Any]:
@@ -130,6 +148,7 @@ def _claims(student: Student, chance: Random, gain: float | None, worlds: int) -
 def pass_1_is_a_mean_of_cases(student: Student, chance: Random) -> None:
     """`pass_hat(runs, 1)` is the mean over the cases of the share that passed; each case counts the same."""
     _expect_pass_hat(student, _runs(chance, (1, 1), (7, 2), (3, 0), (3, 0), (5, 4)), 1)
+    _expect_pass_hat(student, _runs(chance, *[(2, 2)] * 160, *[(3, 1)] * 140), 1)
 
 
 @case(
@@ -145,6 +164,7 @@ def pass_k_is_without_replacement(student: Student, chance: Random) -> None:
     others = {name: [not passed for passed in each] for name, each in runs.items()}  # by the same names
     _expect_pass_hat(student, others, 2)
     _expect_pass_hat(student, _runs(chance, (24, 23), (24, 24)), 22)
+    _expect_pass_hat(student, _runs(chance, (102, 101)), 101)
 
 
 @case(
@@ -167,7 +187,7 @@ def too_few_runs(student: Student, chance: Random) -> None:
 )
 def p_is_exact(student: Student, chance: Random) -> None:
     """`p` of `compare` is that of the exact sign test, two-sided, for one run of each case."""
-    for more, fewer in ((9, 2), (1, 6), (4, 4), (40, 21), (25, 0)):
+    for more, fewer in ((9, 2), (1, 6), (4, 4), (40, 21), (25, 0), (280, 220)):
         pairs = _pairs(chance, *["+/-"] * more, *["-/+"] * fewer)
         _expect_compare(student, *pairs, "p")
 
@@ -176,7 +196,7 @@ def p_is_exact(student: Student, chance: Random) -> None:
 def verdict_needs_evidence(student: Student, chance: Random) -> None:
     """The verdict is the agent with more votes if p is at most 0.05, and else `undecided`."""
     few = ((6, 0), (0, 6), (5, 0), (0, 0), (9, 1), (3, 12), (8, 3), (4, 13))
-    for more, fewer in (*few, (22, 10), (60, 38)):
+    for more, fewer in (*few, (22, 10), (60, 38), (255, 245)):
         pairs = _pairs(chance, *["+/-"] * more, *["-/+"] * fewer)
         _expect_compare(student, *pairs, "verdict")
 
@@ -239,10 +259,17 @@ def more_cases_before_more_runs(student: Student, chance: Random) -> None:
 @case(points=2, hint="If all cases are asked and the budget pays for all of them again, ask once more.")
 def rounds_of_all_cases(student: Student, chance: Random) -> None:
     """With a budget for more than one run of each case, `evaluate` asks in whole rounds of all cases."""
-    for cases, budget, rounds in ((8, 47, 2), (8, 48, 3), (20, 79, 1), (60, 250, 2), (3, 77, 12)):
-        agents = Agents(chance, cases, 0.9)
+    played = [
+        (Agents(chance, cases, 0.9), budget, rounds)
+        for cases, budget, rounds in ((8, 47, 2), (8, 48, 3), (20, 79, 1), (60, 250, 2), (3, 77, 12))
+    ]
+    played += [(Turning(chance, 3, rounds), 6 * rounds, rounds) for rounds in (6, 120)]
+    for agents, budget, rounds in played:
         came = agents.evaluated(student, budget)
-        if any([len(runs) for runs in seen.values()] != [rounds] * cases for seen in agents.seen.values()):
+        if any(
+            [len(runs) for runs in seen.values()] != [rounds] * len(agents.cases)
+            for seen in agents.seen.values()
+        ):
             raise Wrong("each case was not asked as often as the budget pays for in whole rounds")
         if came != student.call("compare", *agents.seen.values()).value:
             raise Wrong("`evaluate` did not return what `compare` says of all runs")

@@ -49,6 +49,10 @@ def main(arguments: Sequence[str]) -> int:
     if part is not None:
         return try_part(options.name, part, options.number or 25, options.seed or ["1"])
     of, seeds = options.of, options.seed or ["1", "2"]
+    unknown = [name for name in of or [] if name not in right_answers(options.name)]
+    if unknown:
+        there = ", ".join(right_answers(options.name))
+        parser.error(f"{options.name} has no right answer called {unknown[0]}; there are {there}")
     if options.capacity:
         return grade_lab(options.name, of, seeds, options.number, capacity_mutants_of_cells, "capacity")
     if options.number:
