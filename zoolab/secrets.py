@@ -34,6 +34,8 @@ _REMEMBERED = 500
 _NAMES = ("name", "key", "Name", "Key", "header", "ParameterKey")
 _VALUES = frozenset({"value", "Value", "ParameterValue"})
 _MAY_HOLD = (str, dict, list, tuple)
+#: What a member is called without secrets, and what tells whether its value is one by that name.
+_Name = tuple[str, Callable[[Any], bool] | None]
 
 
 def scrub(text: str) -> str:
@@ -79,6 +81,15 @@ def _known(_digest: bytes) -> list[str | None]:
     return []
 
 
+@lru_cache(maxsize=10_000)
+def _known_name(_digest: bytes) -> list[_Name]:
+    """What a member of this name is called and hides, by the digest of the name: empty if nobody knows yet.
+
+    The messages of a trace are cleaned one by one, and have the same few names.
+    """
+    return []
+
+
 class _Scrubbing:
     """One value at work. It remembers texts and names, since a trace says the same ones again and again."""
 
@@ -86,8 +97,7 @@ class _Scrubbing:
         self._texts: dict[str, str] = {}
         #: The values of short texts that are JSON.
         self._parsed: dict[str, Any] = {}
-        #: What a member is called without secrets, and whether its value is one by that name.
-        self._names: dict[Any, tuple[str, Callable[[Any], bool] | None]] = {}
+        self._names: dict[Any, _Name] = {}
 
     def clean(self, value: Any) -> Any:
         self._look_through(value)
@@ -136,18 +146,22 @@ class _Scrubbing:
                 cleaned[called] = self._clean(item) if isinstance(item, _MAY_HOLD) else item
         return cleaned
 
-    def _name(self, name: Any) -> tuple[str, Callable[[Any], bool] | None]:
+    def _name(self, name: Any) -> _Name:
         if name not in self._names:
-            said, hides = str(name), None
-            if ends_a_name(said):
-                hides = _is_long if is_plain_name(said) else _is_given
-            self._names[name] = self._clean(said), hides
+            said = str(name)
+            known = _known_name(_digest(said))
+            if not known:
+                hides = None
+                if ends_a_name(said):
+                    hides = _is_long if is_plain_name(said) else _is_given
+                known.append((self._clean(said), hides))
+            self._names[name] = known[0]
         return self._names[name]
 
     def _clean_text(self, text: str) -> str:
         if len(text) < _REMEMBERED:
             return self._scrubbed(text)
-        known = _known(sha256(text.encode("utf-8", "surrogatepass")).digest())
+        known = _known(_digest(text))
         if not known:
             clean = self._scrubbed(text)
             known.append(None if clean == text else clean)
@@ -165,6 +179,10 @@ class _Scrubbing:
         except RecursionError:
             return scrub(text)
         return text if hidden == value else encode(hidden)
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _parsed(text: str) -> Any:
