@@ -16,6 +16,7 @@ from zoolab.plugins import MODELS
 from zoolab.records import Reply, Request
 from zoolab.tools import ToolRegistry
 from zoolab_connect.apis.ollama import Ollama
+from zoolab_connect.apis.translated import Translated
 from zoolab_connect.providers import PROVIDERS, model_of
 
 
@@ -36,7 +37,7 @@ class Nameless(Api):
     """An API with nothing."""
 
 
-class Bodiless(Api):
+class Bodiless(Translated):
     """An API that has no form."""
 
     name, label, ends = "bodiless", "No form", {"done": "stop"}

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from zoolab.apis.messages import json_object
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.jsontext.values import to_json_value
 from zoolab.repair import RuleRepair
 from zoolab.schema.checker import SchemaChecker
+from zoolab_connect.apis.messages import json_object
 from zoolab_connect.faulty import FAULTS
 from zoolab_connect.faulty.kinds import Plan, draw
 from zoolab_connect.faulty.replies import (

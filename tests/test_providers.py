@@ -29,7 +29,6 @@ from test_sent import shown
 
 from zoolab import Replay, Trace, run, tool
 from zoolab.apis import APIS
-from zoolab.apis.events import events_in
 from zoolab.errors import ModelError
 from zoolab.models.assembly import assemble
 from zoolab.models.transport import http_library
@@ -37,6 +36,7 @@ from zoolab.records import Message, Request
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
 from zoolab_connect import providers
+from zoolab_connect.apis.streams import events_in
 from zoolab_connect.providers import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel
 from zoolab_study.pacing import patience
 

@@ -38,9 +38,9 @@ from test_proxy_answering import (
 
 from zoolab import Faulty
 from zoolab.apis import APIS
-from zoolab.apis.events import events_in
 from zoolab.models.assembly import assemble
 from zoolab.records import Model
+from zoolab_connect.apis.streams import events_in
 from zoolab_connect.proxy.addresses import endpoints_of
 from zoolab_connect.proxy.answering import AnsweredBy
 from zoolab_connect.proxy.exchange import HttpRequest

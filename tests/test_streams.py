@@ -14,10 +14,11 @@ from server import chunk
 
 from zoolab.apis import APIS
 from zoolab.apis.chat import chunks_of
-from zoolab.apis.events import DONE, events_in
+from zoolab.apis.events import DONE
 from zoolab.apis.merging import comes_whole, merge
 from zoolab.messages import calls_of, text_of
 from zoolab.records import Message, Reply
+from zoolab_connect.apis.streams import events_in
 
 Body = dict[str, Any]
 CHAT = APIS["openai"]

@@ -14,10 +14,11 @@ from provider_bodies import PROVIDERS
 from pydantic import TypeAdapter
 
 from zoolab.apis import APIS
-from zoolab.apis.events import DONE, events_in
+from zoolab.apis.events import DONE
 from zoolab.models.assembly import assemble
 from zoolab.records import Message, Reply
 from zoolab.tokens import Tokens
+from zoolab_connect.apis.streams import events_in
 
 Body = dict[str, Any]
 NAMES = ["openai", "responses", "anthropic"]

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, TypeAdapter, with_config
 from talk import CONVERTED, NAMES, USER, answers, asks, call, request
 
 from zoolab.apis import APIS, translate, translate_reply
-from zoolab.apis.plain import CODES as TEXTS
+from zoolab.apis.wire_warnings import CODES as TEXTS
 from zoolab.errors import InvalidInput
 from zoolab.records import Request, Withheld
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from zoolab.apis import APIS
 from zoolab.apis import api as api_named
-from zoolab.apis.events import events_in, without_error
+from zoolab.apis.events import without_error
 from zoolab.apis.reading import as_dict
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.models.deltas import tell_delta
@@ -26,6 +26,7 @@ from zoolab.models.openai import NOT_JSON, check_key, explained, secret_parts
 from zoolab.models.rejected import Body, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request, without
+from zoolab_connect.apis.streams import events_in
 
 _LONGEST_PAUSE = 30.0
 

@@ -5,9 +5,9 @@ chat.py       Chat Completions, in whose form zoolab's own records are written
 Others are registered in the group `zoolab.apis` (see `zoolab.plugins`); those of `zoolab_connect` are. Each
 is an `Api` (interface.py): the form of its requests, replies, streams and tools, where it is, its words.
 
-What they share: messages.py reads messages in Chat Completions' form. plain.py makes them plain, with a named
-warning for each part that an API cannot say (warnings.toml). reading.py reads what others wrote. events.py
-reads and writes streams. conversation.py has the rules that endpoints hold a conversation to.
+What they share: wire_warnings.py has a named warning for each part that an API cannot say (warnings.toml).
+reading.py reads what others wrote. events.py has the events of streams, call_deltas.py and merging.py put a
+reply together from them. conversation.py has the rules that endpoints hold a conversation to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from zoolab import plugins
 from zoolab.apis.chat import ChatCompletions
 from zoolab.apis.interface import Api, check
-from zoolab.apis.plain import WireWarning
+from zoolab.apis.wire_warnings import WireWarning
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.messages import Message

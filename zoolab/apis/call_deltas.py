@@ -1,4 +1,4 @@
-"""The calls of a stream: the deltas of Chat Completions, and calls put together from them."""
+"""The calls of a stream, put together from the deltas of Chat Completions."""
 
 from __future__ import annotations
 
@@ -8,34 +8,8 @@ from zoolab.apis.merging import merge
 from zoolab.apis.reading import as_dict, dicts_in
 from zoolab.jsontext import encode
 from zoolab.jsontext.values import without
-from zoolab.messages import Message
 
 Body = dict[str, Any]
-
-
-class CallDeltas:
-    """The calls of a stream, as deltas: APIs number all their blocks, Chat Completions the calls alone."""
-
-    def __init__(self) -> None:
-        self._slots: dict[str, int] = {}
-
-    def begin(self, place: str, call: Body, arguments: str = "") -> Message:
-        """The first delta of a call."""
-        slot = self._slots[place] = len(self._slots)
-        own = {"id": call["id"]} if call.get("id") else {}
-        function = {"name": call.get("name"), "arguments": arguments}
-        return {"tool_calls": [{"index": slot, **own, "type": "function", "function": function}]}
-
-    def whole(self, call: Body, field: str) -> Message:
-        """The only delta of a call whose arguments are an object in this field, or the text of one."""
-        given = call.get(field) or {}
-        return self.begin(str(len(self._slots)), call, given if isinstance(given, str) else encode(given))
-
-    def more(self, place: str, arguments: Any) -> Message:
-        """A further delta of a call; empty if the block is not a call."""
-        if place not in self._slots or not arguments:
-            return {}
-        return {"tool_calls": [{"index": self._slots[place], "function": {"arguments": arguments}}]}
 
 
 class CallsBySlot:

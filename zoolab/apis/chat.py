@@ -16,12 +16,11 @@ from typing import Any, ClassVar, cast
 
 from zoolab.apis.call_deltas import CallsBySlot
 from zoolab.apis.events import DONE, PIECE, cut, server_sent
-from zoolab.apis.interface import A_CHOICE, CHOICES, Api, Body, Tell, Tools
+from zoolab.apis.interface import A_CHOICE, CHOICES, Api, Body, Tell, choice_of
 from zoolab.apis.merging import comes_whole, merge
-from zoolab.apis.messages import raw_calls
-from zoolab.apis.plain import Notes, WireWarning
 from zoolab.apis.reading import Reading, as_dict, dicts_in
-from zoolab.errors import ModelError
+from zoolab.apis.wire_warnings import WireWarning, warning
+from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import without
@@ -32,6 +31,10 @@ from zoolab.tokens import Tokens
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _LONGEST_EXCERPT = 4_000
+#: The fields of a body that are the request itself.
+_OWN_FIELDS = ("messages", "tools", "tool_choice")
+#: The types of its tools; a tool of another type is that of an endpoint.
+_TOOL_TYPES = ("function", "custom")
 
 
 _SETTINGS = read_table("zoolab.apis", "settings.toml")
@@ -68,11 +71,11 @@ class ChatCompletions(Api):
     settings = frozenset(_SETTINGS["chat"])
     own = frozenset((*_SETTINGS["widespread"], *_SETTINGS["compatible"]))
 
-    _pairs_results = False
-    _tool_types = ("function", "custom")
-
     def recognises(self, body: Mapping[str, Any]) -> bool:
         return "messages" in body
+
+    def asks(self, body: Mapping[str, Any]) -> bool:
+        return isinstance(body.get("messages"), list)
 
     def reply(self, answer: Any) -> Reply:
         """The message stays as it came."""
@@ -123,31 +126,63 @@ class ChatCompletions(Api):
                     tell(delta)
         return {**answer, "choices": [choices[index].whole(index) for index in sorted(choices)]}
 
-    def _end_said(self, answer: Body) -> str | None:
-        word = _first(answer.get("choices")).get("finish_reason")
-        return word if isinstance(word, str) else None
-
     def events(self, response: Body) -> Iterator[Body]:
         return chunks_of(response)
 
     def stream_bytes(self, events: Iterable[Body]) -> Iterator[bytes]:
         return server_sent(events, done=True)
 
-    def _response_fields(self, body: Body, reply: Reply, model: str, id: str, created: int) -> Body:
+    def response(self, reply: Reply, model: str, id: str, created: int = 0) -> Body:
+        body = self.to_response(reply.message)
         (choice,) = body["choices"]
         ended = {**choice, "finish_reason": reply.finish_reason or choice["finish_reason"]}
         # Programs read it unasked, so a model that counts nothing says 0.
         usage = Tokens.of(reply.usage).usage or dict.fromkeys(_COUNTS, 0)
         head = {"model": model, "id": f"chatcmpl-{id}", "created": created}
-        return {**head, "choices": [ended], "usage": usage}
+        return {**body, **head, "choices": [ended], "usage": usage}
+
+    def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
+        """With the messages as they are sent: `zoolab.messages.outgoing` says what that changes."""
+        notes, choice = list[WireWarning](), choice_of(request)
+        for index, message in enumerate(request.prefix):
+            made, lines = sendable(index, message)
+            code = "message_dropped" if made is None else "message_field"
+            notes += [warning(code, ("messages", index), line) for line in lines]
+        back = self.from_body(self._written(replace(request, messages=[])))
+        notes += [
+            warning("foreign_tool", ("tools", index))
+            for index, tool in enumerate(back.tools)
+            if "function" not in tool
+            and isinstance(tool.get("type"), str)
+            and tool["type"] not in _TOOL_TYPES
+        ]
+        if back.tool_choice != choice:
+            notes.append(warning("tool_choice", ("tool_choice",), f"{choice!r} has no meaning without tools"))
+        notes += [warning("setting_dropped", (key,)) for key in request.settings if key not in back.settings]
+        return replace(back, messages=outgoing(request.prefix)[0]), tuple(notes)
+
+    def _written(self, plain: Request) -> Body:
+        settings = without(plain.settings, _OWN_FIELDS)
+        return {**settings, **replace(plain, settings={}).body()}
+
+    def from_body(self, body: Any) -> Request:
+        reading = Reading(body, "the body is", InvalidInput)
+        expected = "an object with a list of messages"
+        settings = dict(reading.object(body, expected))
+        messages = reading.objects(settings.pop("messages", ""), expected)
+        for message in messages:
+            reading.text(message.get("role"), "messages with a role")
+        tools = tuple(reading.objects(settings.pop("tools", None), "a list of tools"))
+        choice = settings.pop("tool_choice", None)
+        return Request(messages, tools, _chosen_in(choice, reading), settings)
 
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-        back, notes = self.from_response(self.to_response(message)), Notes()
+        back, notes = self.from_response(self.to_response(message)), list[WireWarning]()
         for key in {**message, **back}:
             if key not in message or key not in back or message[key] != back[key]:
                 code = "parts_joined" if isinstance(message.get(key), list) else "empty_content"
                 code = code if key == "content" else "message_field"
-                notes.add(code, (str(key),), "it comes back in another form")
+                notes.append(warning(code, (str(key),), "it comes back in another form"))
         return back, tuple(notes)
 
     def to_response(self, message: Message) -> dict[str, Any]:
@@ -156,7 +191,8 @@ class ChatCompletions(Api):
         head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": ""}
         return {**head, "choices": [choice]}
 
-    def _read_reply(self, body: Any, reading: Reading) -> Message:
+    def from_response(self, body: Any) -> Message:
+        reading = Reading(body, "the endpoint answered", ModelError)
         expected = "a chat completion with an assistant message"
         choices = reading.items(reading.object(body, expected).get("choices"), expected)
         choice = reading.object(choices[0] if choices else None, expected)
@@ -171,39 +207,28 @@ class ChatCompletions(Api):
         others = {key: message[key] for key in message if key not in ("role", "content", "tool_calls")}
         return {"role": "assistant", "content": content, **others, **({"tool_calls": calls} if calls else {})}
 
-    def _messages(self, request: Request, notes: Notes) -> Any:
-        """The messages as they are sent: `zoolab.messages.outgoing` says what that changes."""
-        for index, message in enumerate(request.prefix):
-            made, lines = sendable(index, message)
-            code = "message_dropped" if made is None else "message_field"
-            for line in lines:
-                notes.add(code, ("messages", index), line)
-        return outgoing(request.prefix)[0]
 
-    def _turns(self, messages: list[Message]) -> list[Message]:
-        return messages
+def _is_foreign(tool: Mapping[str, Any]) -> bool:
+    kind = tool.get("type", "function")
+    return "function" not in tool and isinstance(kind, str) and kind not in _TOOL_TYPES
 
-    def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
-        messages = reading.objects(turns, "an object with a list of messages")
-        for message in messages:
-            reading.text(message.get("role"), "messages with a role")
-        return messages
 
-    def _chosen(self, choice: str) -> Any:
-        return choice if choice in CHOICES else {"type": "function", "function": {"name": choice}}
+def _chosen_in(choice: Any, reading: Reading) -> str:
+    """The choice of a tool in a body; some endpoints say "any" for "required"."""
+    if choice is None:
+        return "auto"
+    if choice in CHOICES or choice == "any":
+        return "required" if choice == "any" else str(choice)
+    function = reading.object(choice, A_CHOICE).get("function")
+    return reading.text(reading.object(function, A_CHOICE).get("name"), A_CHOICE)
 
-    def _chosen_in(self, choice: Any, reading: Reading) -> str:
-        """Some endpoints say "any" for "required"."""
-        if choice in CHOICES or choice == "any":
-            return "required" if choice == "any" else choice
-        function = reading.object(choice, A_CHOICE).get("function")
-        return reading.text(reading.object(function, A_CHOICE).get("name"), A_CHOICE)
 
-    def _declared(self, tools: Tools) -> list[dict[str, Any]]:
-        return list(tools)
-
-    def _declared_in(self, tools: Any, reading: Reading) -> Tools:
-        return tuple(reading.objects(tools, "a list of tools"))
+def raw_calls(message: Message) -> list[dict[str, Any]]:
+    """The calls of an assistant message, as they are."""
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, list):
+        raise InvalidInput(f"tool_calls is {excerpt(calls)}", expected="a list of calls")
+    return calls
 
 
 def _call_in(call: dict[str, Any], reading: Reading) -> dict[str, Any]:

@@ -1,19 +1,13 @@
-"""The events of a stream, in bytes and as dicts; and what they add to a message, as deltas of Chat.
-
-An event is a dict: the data of a server-sent event, or a line of Ollama's.
-"""
+"""The events of a stream: an event is a dict, the data of a server-sent event or a line of Ollama's."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from typing import Any
 
 from zoolab.apis.reading import as_dict
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode_line, excerpt
-from zoolab.messages import Message
 
 Body = dict[str, Any]
 NOT_JSON = (ValueError, RecursionError)
@@ -21,30 +15,6 @@ NOT_JSON = (ValueError, RecursionError)
 DONE: Body = {"object": "[DONE]"}
 #: How many characters of a text or of arguments come in one event that is made here.
 PIECE = 6
-
-
-def events_in(parts: Iterable[bytes]) -> Iterator[Body]:
-    """The events in the bytes of a stream: server-sent events, or one JSON object a line; `DONE` for [DONE].
-
-    Only line feeds end a line: U+0085 and U+2028 may stand in JSON. A last line that was cut is left out.
-    """
-    waiting: list[bytes] = []
-    for part in parts:
-        first, *others = part.split(b"\n")
-        waiting.append(first)
-        for begun in others:
-            yield from _event_in(b"".join(waiting))
-            waiting = [begun]
-    with suppress(*NOT_JSON):
-        yield from _event_in(b"".join(waiting))
-
-
-def _event_in(line: bytes) -> Iterator[Body]:
-    data = line.removeprefix(b"data:").strip()
-    if data.startswith(b"{"):
-        yield without_error(json.loads(data))
-    elif data == b"[DONE]":
-        yield DONE
 
 
 def without_error(answer: Any) -> Body:
@@ -76,11 +46,6 @@ def server_sent(events: Iterable[Body], done: bool = False) -> Iterator[bytes]:
 def cut(text: str, piece: int = PIECE) -> Iterator[str]:
     """The text in pieces of this length."""
     return (text[start : start + piece] for start in range(0, len(text), piece))
-
-
-def text_delta(text: Any, hidden: Any = False) -> Message:
-    """What a piece of text adds to a message; nothing if it is hidden."""
-    return {"content": text} if isinstance(text, str) and text and not hidden else {}
 
 
 def too_early() -> ModelError:

@@ -26,21 +26,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zoolab.apis.call_deltas import CallDeltas
-from zoolab.apis.events import cut, text_delta
-from zoolab.apis.interface import ERROR_KINDS, Api, Body, Fields, Tell
+from zoolab.apis.events import cut
+from zoolab.apis.interface import ERROR_KINDS, Body, Fields, Tell
 from zoolab.apis.merging import copied, merge
-from zoolab.apis.messages import (
-    arguments_object,
-    calls_sent,
-    is_error,
-    joined_texts,
-    objects_kept,
-    reply_message,
-    text_sent,
-    turns_of,
-)
-from zoolab.apis.plain import Manner, Notes, Placed, system_apart
 from zoolab.apis.reading import Reading, as_dict
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
@@ -51,7 +39,20 @@ from zoolab.messages.outgoing import RAW
 from zoolab.records.exchange import Reply, Request
 from zoolab.schema.parts import NO_PARAMETERS, subschemas
 from zoolab.tokens import Tokens
+from zoolab_connect.apis.messages import (
+    arguments_object,
+    calls_sent,
+    is_error,
+    joined_texts,
+    objects_kept,
+    reply_message,
+    text_sent,
+    turns_of,
+)
 from zoolab_connect.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
+from zoolab_connect.apis.plain import Manner, Notes, Placed, system_apart
+from zoolab_connect.apis.streams import CallDeltas, text_delta
+from zoolab_connect.apis.translated import Translated
 
 #: The API needs a number. A reply of 1,024 tokens cut calls; all models that are on offer take 8,192.
 MAX_TOKENS = 8_192
@@ -61,7 +62,7 @@ _KEYWORDS = read_table("zoolab.schema", "keywords.toml")
 _THINKING = ("anthropic", "thinking")
 
 
-class Anthropic(Api):
+class Anthropic(Translated):
     """Anthropic's Messages."""
 
     name = "anthropic"

@@ -28,24 +28,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from zoolab.apis.call_deltas import CallDeltas
-from zoolab.apis.events import DONE, cut, text_delta
-from zoolab.apis.interface import Api, Body, Fields, Tell, Tools
+from zoolab.apis.chat import raw_calls
+from zoolab.apis.events import DONE, cut
+from zoolab.apis.interface import Body, Fields, Tell
 from zoolab.apis.merging import copied
-from zoolab.apis.messages import (
-    calls_sent,
-    extra,
-    is_error,
-    joined_texts,
-    json_object,
-    kept_as,
-    paired_by_place,
-    raw_calls,
-    reply_message,
-    text_sent,
-    turns_of,
-)
-from zoolab.apis.plain import Manner, Notes, Path, system_apart
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
@@ -54,6 +40,21 @@ from zoolab.messages import Message
 from zoolab.records.exchange import Reply, Request
 from zoolab.schema.parts import TYPES, subschemas
 from zoolab.tokens import Tokens
+from zoolab_connect.apis.messages import (
+    calls_sent,
+    extra,
+    is_error,
+    joined_texts,
+    json_object,
+    kept_as,
+    paired_by_place,
+    reply_message,
+    text_sent,
+    turns_of,
+)
+from zoolab_connect.apis.plain import Manner, Notes, Path, system_apart
+from zoolab_connect.apis.streams import CallDeltas, text_delta
+from zoolab_connect.apis.translated import Tools, Translated
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 #: Where a message or a call keeps its thought signature.
@@ -85,7 +86,7 @@ _FIELDS = {
 _DEEPEST = 12
 
 
-class Gemini(Api):
+class Gemini(Translated):
     """Gemini's generateContent."""
 
     name = "gemini"

@@ -26,11 +26,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from zoolab.apis.call_deltas import CallDeltas
-from zoolab.apis.events import DONE, cut, text_delta
-from zoolab.apis.interface import Api, Body, Tell
+from zoolab.apis.events import DONE, cut
+from zoolab.apis.interface import Body, Tell
 from zoolab.apis.merging import merge
-from zoolab.apis.messages import (
+from zoolab.apis.reading import Reading, as_dict, dicts_in
+from zoolab.jsontext import encode_line
+from zoolab.jsontext.values import without
+from zoolab.messages import Message
+from zoolab.records.exchange import Reply, Request
+from zoolab.tokens import Tokens
+from zoolab_connect.apis.messages import (
     calls_sent,
     extra,
     kept_as,
@@ -39,20 +44,16 @@ from zoolab.apis.messages import (
     text_sent,
     tool_names,
 )
-from zoolab.apis.plain import Manner
-from zoolab.apis.reading import Reading, as_dict, dicts_in
-from zoolab.jsontext import encode_line
-from zoolab.jsontext.values import without
-from zoolab.messages import Message
-from zoolab.records.exchange import Reply, Request
-from zoolab.tokens import Tokens
+from zoolab_connect.apis.plain import Manner
+from zoolab_connect.apis.streams import CallDeltas, text_delta
+from zoolab_connect.apis.translated import Translated
 
 #: Where a message keeps its thinking.
 _THINKING = ("ollama", "thinking")
 _PORT = 11434
 
 
-class Ollama(Api):
+class Ollama(Translated):
     """Ollama's own messages."""
 
     name = "ollama"

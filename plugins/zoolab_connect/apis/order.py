@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from zoolab.apis.messages import extra, raw_calls, text_sent
+from zoolab.apis.chat import raw_calls
+from zoolab_connect.apis.messages import extra, text_sent
 
 #: One thing after another: "thinking", "call", or the length of a piece of the text.
 Order = list[str | int]

@@ -26,20 +26,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zoolab.apis.call_deltas import CallDeltas
-from zoolab.apis.events import cut, text_delta
-from zoolab.apis.interface import Api, Body, Fields, Tell
+from zoolab.apis.chat import raw_calls
+from zoolab.apis.events import cut
+from zoolab.apis.interface import Body, Fields, Tell
 from zoolab.apis.merging import copied
-from zoolab.apis.messages import (
-    arguments_text,
-    extra,
-    json_object,
-    kept_as,
-    objects_kept,
-    raw_calls,
-    reply_message,
-)
-from zoolab.apis.plain import Manner, Notes, Placed, as_text_of_object, without_empty
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import canonical, digest, encode, excerpt
 from zoolab.jsontext.values import without
@@ -47,7 +37,18 @@ from zoolab.messages import Message
 from zoolab.messages.outgoing import RAW
 from zoolab.records.exchange import Reply, Request
 from zoolab.tokens import Tokens
+from zoolab_connect.apis.messages import (
+    arguments_text,
+    extra,
+    json_object,
+    kept_as,
+    objects_kept,
+    reply_message,
+)
 from zoolab_connect.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
+from zoolab_connect.apis.plain import Manner, Notes, Placed, as_text_of_object, without_empty
+from zoolab_connect.apis.streams import CallDeltas, text_delta
+from zoolab_connect.apis.translated import Translated
 
 #: Where a message keeps its reasoning.
 _REASONING = ("openai", "reasoning")
@@ -61,7 +62,7 @@ _ITEM_IDS = {"message": "msg", "function_call": "fc", "custom_tool_call": "ctc"}
 _TEXTS = ("input_text", "output_text", "text")
 
 
-class Responses(Api):
+class Responses(Translated):
     """OpenAI's Responses."""
 
     name = "responses"

@@ -14,12 +14,12 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from zoolab.apis.messages import json_object
 from zoolab.errors import InvalidSchema
 from zoolab.fault import Fault
 from zoolab.jsontext import encode
 from zoolab.records import Message, Reply, Request, without
 from zoolab.schema.checker import SchemaChecker
+from zoolab_connect.apis.messages import json_object
 from zoolab_connect.faulty.kinds import FaultKind, Plan, draw
 
 MANY = 20

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from zoolab.apis import api_of
 from zoolab.apis.conversation import check_conversation
-from zoolab.apis.messages import json_object
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.files import read_shipped
 from zoolab.jsontext import canonical, excerpt, one_line, visible
@@ -29,6 +28,7 @@ from zoolab.trace.calls import Turn
 from zoolab.trace.diagnosis import Diagnosis, diagnose
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import brief
+from zoolab_connect.apis.messages import json_object
 
 WentBack = Literal["none", "as it came", "rewritten", "left out"]
 #: Where the first difference of two prompts can be, if it is in no message.

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from zoolab.apis.messages import arguments_object
 from zoolab.errors import ZoolabError
 from zoolab.fault import Fault
 from zoolab.jsontext import canonical, digest
@@ -27,6 +26,7 @@ from zoolab.show.wording import content_of
 from zoolab.text.wording import common_ends
 from zoolab.trace.conversation import reply_steps, result_step
 from zoolab.trace.summary import outcome_of
+from zoolab_connect.apis.messages import arguments_object
 from zoolab_connect.imported import tools_offered
 from zoolab_connect.proxy.exchange import BROKEN_OFF, SAID_BROKEN_OFF
 

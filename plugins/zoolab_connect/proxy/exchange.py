@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from zoolab.apis import APIS
-from zoolab.apis.events import events_in, without_error
+from zoolab.apis.events import without_error
 from zoolab.apis.reading import as_dict
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.fault import Fault
@@ -17,6 +17,7 @@ from zoolab.jsontext import json_or, parse_json
 from zoolab.models.openai import NOT_JSON
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub, scrub_json
+from zoolab_connect.apis.streams import events_in
 from zoolab_connect.proxy.addresses import Endpoint
 from zoolab_connect.proxy.encodings import decoded
 from zoolab_connect.proxy.recognising import api_asked, model_named, wants_stream

@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from zoolab.apis import APIS, Api, api_of
-from zoolab.apis.events import events_in
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.extras import needs
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
+from zoolab_connect.apis.streams import events_in
 from zoolab_connect.proxy.encodings import decoded
 from zoolab_connect.readers.beginnings import longest
 from zoolab_connect.readers.found import Conversation, Unread

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from zoolab.apis.chat import raw_calls
 from zoolab.apis.conversation import ROLES
 from zoolab.apis.reading import Reading
 from zoolab.errors import InvalidInput
@@ -43,14 +44,6 @@ def calls_sent(message: Message) -> list[tuple[str | None, str, dict[str, Any]]]
         function = function_in(call, "a tool call")
         found.append((call.get("id"), function["name"], arguments_object(function.get("arguments") or "")))
     return found
-
-
-def raw_calls(message: Message) -> list[dict[str, Any]]:
-    """The calls of an assistant message, as they are."""
-    calls = message.get("tool_calls") or []
-    if not isinstance(calls, list):
-        raise InvalidInput(f"tool_calls is {excerpt(calls)}", expected="a list of calls")
-    return calls
 
 
 def function_in(item: Any, what: str) -> dict[str, Any]:

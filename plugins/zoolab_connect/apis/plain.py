@@ -1,7 +1,7 @@
 """Messages made plain: as an API can say them, with a named warning for each change that this took.
 
 A plain message says only what the API can say: writing it down and reading it back changes nothing.
-warnings.toml has the codes of the warnings.
+`zoolab.apis.wire_warnings` has the warnings.
 """
 
 from __future__ import annotations
@@ -10,44 +10,27 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zoolab.apis.messages import (
+from zoolab.apis.chat import raw_calls
+from zoolab.apis.reading import Reading
+from zoolab.apis.wire_warnings import WireWarning, warning
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext.readonly import plain
+from zoolab.messages import Message
+from zoolab.messages.outgoing import RAW, sendable_name
+from zoolab_connect.apis.messages import (
     answered_calls,
     arguments_object,
     arguments_text,
     fresh_ids,
     function_in,
-    raw_calls,
     role_of,
     text_sent,
 )
-from zoolab.apis.reading import Reading
-from zoolab.errors import InvalidInput
-from zoolab.files import read_table
-from zoolab.jsontext import encode, excerpt, pointer_to
-from zoolab.jsontext.readonly import plain
-from zoolab.messages import Message
-from zoolab.messages.outgoing import RAW, sendable_name
 
 Path = tuple[str | int, ...]
-#: The codes of warnings, and what each says.
-CODES = read_table("zoolab.apis", "warnings.toml")
 #: What is compared by itself, or has a warning of its own.
 _COMPARED_APART = ("role", "content", "tool_calls", "tool_call_id", "function", "arguments")
-
-
-@dataclass(frozen=True, slots=True)
-class WireWarning:
-    """One part of a request or reply that a format cannot say, or says in another way.
-
-    `pointer` is a JSON Pointer (RFC 6901) into the request in OpenAI's form, or into the reply.
-    """
-
-    code: str
-    pointer: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.code} at {self.pointer}: {self.message}"
 
 
 class Notes(list[WireWarning]):
@@ -56,7 +39,7 @@ class Notes(list[WireWarning]):
     def add(self, code: str | None, path: Iterable[str | int], message: str = "") -> None:
         """Add a warning, if there is a code for it; without a message it says what its code says."""
         if code is not None:
-            self.append(WireWarning(code, pointer_to(path), message or CODES[code]))
+            self.append(warning(code, path, message))
 
     def add_if_changed(self, code: str, path: Path, message: str, before: Any, after: Any) -> None:
         """Add a warning if the two values differ."""
