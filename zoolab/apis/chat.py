@@ -149,13 +149,8 @@ class ChatCompletions(Api):
             code = "message_dropped" if made is None else "message_field"
             notes += [warning(code, ("messages", index), line) for line in lines]
         back = self.from_body(self._written(replace(request, messages=[])))
-        notes += [
-            warning("foreign_tool", ("tools", index))
-            for index, tool in enumerate(back.tools)
-            if "function" not in tool
-            and isinstance(tool.get("type"), str)
-            and tool["type"] not in _TOOL_TYPES
-        ]
+        foreign = [index for index, tool in enumerate(back.tools) if _is_foreign(tool)]
+        notes += [warning("foreign_tool", ("tools", index)) for index in foreign]
         if back.tool_choice != choice:
             notes.append(warning("tool_choice", ("tool_choice",), f"{choice!r} has no meaning without tools"))
         notes += [warning("setting_dropped", (key,)) for key in request.settings if key not in back.settings]

@@ -1,11 +1,7 @@
 """Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
 
-tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax M2, DeepSeek since 3.2, Muse, Kimi K3; JSON
-              between marks, with the name inside (Hermes, Qwen, Apertus), or after a head with the name
+marked.py     JSON between marks, with the name inside (Hermes, Qwen, Apertus), or after a head with the name
               (Mistral, Kimi K2, DeepSeek until 3.1, gpt-oss, Functionary)
-values.py     values without quotes, typed by the schema of the tool
-pythonic.py   [get_weather(city="Oslo")] of Llama 4 and LFM2, the same as code of Gemma 3 and OLMo 3,
-              name.call(...) of Llama 3
 around.py     what stands around the calls
 calls.py      JSON objects inside a text; calls as JSON on lines of its own, or the first object with name and
               arguments; Llama 3, Cohere; calls with arguments that are not JSON
@@ -14,7 +10,8 @@ thoughts.py   what of a text is only thought
 
 families.toml the tags, the heads and the marks of each family
 
-Further families are registered in the group `zoolab.textcalls`: zoolab's own are Gemma 4 and MiniMax M3.
+Families that write no JSON are registered in the group `zoolab.textcalls`: `zoolab_connect.textcalls` has
+those that write tags, Python, or a form of their own.
 """
 
 from __future__ import annotations
@@ -37,8 +34,7 @@ from zoolab.textcalls.calls import (
     read_llama,
     read_plain,
 )
-from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
-from zoolab.textcalls.tagged import read_marked
+from zoolab.textcalls.marked import read_marked
 from zoolab.textcalls.thoughts import spoken
 
 __all__ = ["TextCall", "before_calls", "find_calls", "notes", "notes_on_thought", "readings", "spoken"]
@@ -78,12 +74,9 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
     [[TextCall(name='add', arguments='{"a":1}', wanted=None, at=0, end=10)]]
     """
     return [
-        *read_marked(text, schemas),
+        *read_marked(text),
         *(read(text, schemas) for read in _registered()),
         read_llama(text),
-        read_pythonic(text),
-        read_built_in(text),
-        read_tool_code(text),
         read_plain(text),
     ]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, encode
 from zoolab.textcalls.calls import MARKS, TextCall
-from zoolab.textcalls.tagged import as_object
-from zoolab.textcalls.values import Path, Values
+from zoolab_connect.textcalls.tagged import as_object
+from zoolab_connect.textcalls.values import Path, Values
 
 #: The key of what is in a list.
 _ITEM = "item"

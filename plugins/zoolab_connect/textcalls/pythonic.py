@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -31,7 +32,7 @@ _END_OF_FENCE = re.compile(r"\s*+(?:\Z|```)")
 _JSON_NAMES = {"true": True, "false": False, "null": None}
 
 
-def read_pythonic(text: str) -> list[TextCall]:
+def read_lists(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
     """The lists of calls that end their line and begin one, a sentence, or what a mark such as
     `<|tool_call_start|>` announces.
 
@@ -40,13 +41,13 @@ def read_pythonic(text: str) -> list[TextCall]:
     return _bracketed(text, MARKS["list"], "list")
 
 
-def read_built_in(text: str) -> list[TextCall]:
+def read_built_in(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
     """`<|python_tag|>name.call(key="value")`; after the same mark, other code is for an interpreter."""
     calls = _bracketed(text, MARKS["built_in"], "call")
     return [replace(call, name=call.name.removesuffix(".call")) for call in calls]
 
 
-def read_tool_code(text: str) -> list[TextCall]:
+def read_tool_code(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
     """The fences of `tool_code`, or `<function_calls>`, with calls in them and nothing else."""
     calls: list[TextCall] = []
     for fence in islice(MARKS["tool_code"].finditer(text), _MAX_TRIES):

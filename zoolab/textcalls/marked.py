@@ -1,0 +1,86 @@
+"""Families that write JSON, or nearly so, after a head with the name of the tool, or between tags with the
+name in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise, zip_longest
+from string import Template
+from types import MappingProxyType
+
+from zoolab.textcalls.calls import (
+    FAMILIES,
+    MARKS,
+    Objects,
+    Reader,
+    TextCall,
+    by_name,
+    in_tag,
+    read_broken_block,
+)
+
+#: What stands before the arguments, with the name and, in some families, an id.
+HEADS = [re.compile(Template(each["head"]).substitute(FAMILIES)) for each in FAMILIES["heads"]]
+_AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<\s?[|｜‖│┃∣/]|```")
+
+
+def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
+    objects = Objects(text)
+    heads = list(head.finditer(text))
+    calls: list[TextCall] = []
+    end = 0
+    for found, following in zip_longest(heads, heads[1:]):
+        if found.start() < end:
+            continue
+        if given := objects.at(found.end()):
+            end = given.end
+        else:
+            limit = following.start() if following else len(text)
+            mark = _AFTER_BROKEN.search(text, found.end(), limit)
+            end = mark.start() if mark else limit
+        wanted = found.groupdict().get("id")
+        calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start(), end))
+    return calls
+
+
+_BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
+_BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
+
+
+#: How a call stands between the marks of a family.
+BLOCKS: Mapping[str, Reader] = MappingProxyType({"hermes": in_tag, "apertus": by_name})
+
+
+def _in_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
+    """The calls between the marks of a family."""
+    objects = Objects(text)
+    calls: list[TextCall] = []
+    end = 0
+    for mark, following in pairwise(marks.finditer(text)):
+        before = _BEFORE_CALL.match(text, mark.end())
+        if mark["close"] or mark.start() < end or before is None:
+            continue
+        found = objects.at(before.end())
+        if found is None:
+            end = following.start()
+            inside = [replace(call, end=end) for call in read_broken_block(text[before.end() : end])]
+        else:
+            inside, end = [], found.end
+            while found is not None and (call := read(found)) is not None:
+                inside.append(call)
+                end = found.end
+                between = _BETWEEN_CALLS.match(text, end)
+                found = objects.at(between.end()) if between else None
+        calls += [replace(call, at=mark.start()) for call in inside]
+    return calls
+
+
+def read_marked(text: str) -> list[list[TextCall]]:
+    """The calls that each of these families would have written."""
+    return [
+        *(_in_blocks(text, MARKS[family], read) for family, read in BLOCKS.items()),
+        *(_headed(text, head) for head in HEADS),
+    ]
