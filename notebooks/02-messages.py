@@ -366,7 +366,7 @@ for bug, damage in BUGS.items():
 # %%
 import openai
 
-from zoolab.models.transport import strict_client
+from zoolab_connect.strict import strict_client
 
 client = strict_client(Scripted(["All is well."]))
 broken = deepcopy(whole)

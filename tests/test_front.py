@@ -18,9 +18,9 @@ from walks import TOOLS
 
 from zoolab import OpenAIModel, Replay, Scripted, run
 from zoolab.errors import ModelError
-from zoolab.models.transport import strict_client
 from zoolab.records import Request
 from zoolab.steps.define import as_registry
+from zoolab_connect.strict import strict_client
 
 BODY: dict[str, Any] = {
     "model": "m",

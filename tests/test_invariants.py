@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from zoolab import Limits, Replay, Scripted, run
 from zoolab.apis.conversation import check_conversation
-from zoolab.models.transport import strict_client
 from zoolab.toolbox.starter import starter_tools
+from zoolab_connect.strict import strict_client
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a":1,"b":2}'}}
 WHOLE = [

@@ -13,9 +13,9 @@ from server import completion, serving
 from zoolab import OpenAIModel
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import needs_home
-from zoolab.models.network import check_reachable
 from zoolab.records import Request
 from zoolab_course import here
+from zoolab_study.reachable import check_reachable
 
 ADDRESS = "https://models.invalid/v1"
 NOWHERE = "http://127.0.0.1:9"

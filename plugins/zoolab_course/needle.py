@@ -17,9 +17,9 @@ from typing import Any
 from zoolab.apis import APIS
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, digest, encode, excerpt
-from zoolab.models.transport import expect_one_reply
 from zoolab.records import Request
 from zoolab_connect.apis.messages import function_in, role_of, text_sent
+from zoolab_connect.strict import expect_one_reply
 
 _MAX_TOKENS = 160
 _CALL = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*+")\s*,\s*"arguments"\s*:\s*')

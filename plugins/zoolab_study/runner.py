@@ -25,7 +25,6 @@ from zoolab.jsontext import excerpt
 from zoolab.loop import walk
 from zoolab.models.about import about
 from zoolab.models.endpoint import ApiModel
-from zoolab.models.network import check_reachable
 from zoolab.options import Options
 from zoolab.policy import Policy
 from zoolab.running.interrupts import Hold
@@ -44,6 +43,7 @@ from zoolab_study.jobs import (
 )
 from zoolab_study.journal import Journal, Reader, line_of
 from zoolab_study.pacing import Asker, Asking, Budget, BudgetSpent, Pace, Terms, maker_of
+from zoolab_study.reachable import check_reachable
 from zoolab_study.recorded import RecordedTools
 from zoolab_study.results import Experiment
 from zoolab_study.scorers import SCORERS

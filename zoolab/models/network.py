@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from zoolab.errors import ModelError
 
 LOOPBACK = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/|\Z)")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
-_SECONDS = 10.0
 
 
 def client_options(address: str) -> dict[str, Any]:
@@ -55,24 +51,3 @@ def _named_proxies() -> str:
     """List the variables that name a proxy, without their values, which may hold a password."""
     found = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
     return " or ".join(found) or "the system's settings"
-
-
-def check_reachable(address: str) -> None:
-    """Raise `ModelError` if nothing listens at an address. Nothing is asked; a proxy is not tried."""
-    parts = urlsplit(address)
-    host = parts.hostname
-    if not host or parts.scheme not in ("http", "https"):
-        return
-    through = getproxies()
-    if (
-        not LOOPBACK.match(address)
-        and not proxy_bypass(host)
-        and (parts.scheme in through or "all" in through)
-    ):
-        return
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((host, port), timeout=_SECONDS).close()
-    except OSError as error:
-        what = f"cannot reach {parts.scheme}://{host}:{port}: {error.strerror or error}"
-        raise ModelError(what, advice="check the address and that a server runs there") from None

@@ -393,17 +393,6 @@ class _PlacesOfIds:
         return {**call, "id": place}
 
 
-def name_without_ids(request: Request) -> str:
-    """Return the name of a request, the same whatever ids its calls have."""
-    named = ""
-    for message in request.messages:
-        bare = without(message, ["tool_call_id"])
-        if calls := message.get("tool_calls"):
-            bare["tool_calls"] = [call.get("function") for call in calls]
-        named = digest(named + RequestKeys().of({"messages": [bare]}))
-    return digest(RequestKeys().of({**request.body(), "messages": []}) + named)
-
-
 def _without_blank(message: Any) -> Any:
     """Return a message whose words beside calls are null if there are none: servers read both alike."""
     if isinstance(message, dict) and message.get("tool_calls") and message.get("content") == "":

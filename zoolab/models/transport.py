@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from zoolab.apis import APIS
-from zoolab.apis.chat import chunks_of, completion_of, error_body
-from zoolab.apis.conversation import check_conversation
+from zoolab.apis.chat import chunks_of, error_body
 from zoolab.apis.events import server_sent
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.models.about import about
-from zoolab.records import Model
 
 if TYPE_CHECKING:
     import openai
@@ -59,24 +55,6 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
     return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=0)
 
 
-def strict_client(model: Model) -> openai.OpenAI:
-    """Return an `openai.OpenAI` that answers through `model`, and with 400 if a conversation is broken.
-
-    No network: the rules are those of `check_conversation`, written by hand after what real endpoints
-    refuse; the words of the error are ours, its form is theirs.
-    """
-
-    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        problems = check_conversation(body.get("messages") or [])
-        if problems:
-            said, param = problems[0].message, problems[0].pointer.strip("/").replace("/", ".")
-            return 400, error_body(said, param=param)
-        expect_one_reply(body)
-        return 200, completion_of(model(APIS["openai"].from_body(body)))
-
-    return offline_client(answer, model=about(model).name)
-
-
 def _read(content: bytes) -> Body:
     try:
         body = json.loads(content or b"{}")
@@ -96,12 +74,6 @@ def models_listed(path: str, model: str) -> tuple[int, Body]:
     if path == f"/models/{model}":
         return 200, known
     return 404, error_body(f"there is no {path} here; expected /chat/completions, /models or /models/{model}")
-
-
-def expect_one_reply(body: Mapping[str, Any]) -> None:
-    """Raise `InvalidInput` if a request asks for several replies: a model here gives one."""
-    if body.get("n") not in (None, 1):
-        raise InvalidInput(f"n is {excerpt(body['n'])}", expected="1, or no n: ask again for another reply")
 
 
 def http_library() -> Any:

@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any
 
 Schema = dict[str, Any]
@@ -70,7 +70,3 @@ def subschemas(schema: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
             yield from (((keyword, index), child) for index, child in enumerate(value))
         elif keyword in SINGLE:
             yield (keyword,), value
-
-
-#: The schema of a tool without parameters, for an API that requires one.
-NO_PARAMETERS: Mapping[str, Any] = MappingProxyType({"type": "object", "properties": {}})

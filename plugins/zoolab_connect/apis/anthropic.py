@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from zoolab.apis.events import cut
@@ -37,7 +38,7 @@ from zoolab.jsontext.values import without
 from zoolab.messages import Message
 from zoolab.messages.outgoing import RAW
 from zoolab.records.exchange import Reply, Request
-from zoolab.schema.parts import NO_PARAMETERS, subschemas
+from zoolab.schema.parts import subschemas
 from zoolab.tokens import Tokens
 from zoolab_connect.apis.messages import (
     arguments_object,
@@ -58,6 +59,8 @@ from zoolab_connect.apis.translated import Translated
 MAX_TOKENS = 8_192
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 _KEYWORDS = read_table("zoolab.schema", "keywords.toml")
+#: The schema of a tool without parameters: the API requires one.
+_NO_PARAMETERS: Mapping[str, Any] = MappingProxyType({"type": "object", "properties": {}})
 #: Where a message keeps its thinking.
 _THINKING = ("anthropic", "thinking")
 
@@ -129,7 +132,7 @@ class Anthropic(Translated):
         schema = function.get("parameters")
         described = {key: function[key] for key in ("name", "description") if key in function}
         others = without(function, (*described, "parameters", "input_schema", "type"))
-        return {**described, "input_schema": dict(NO_PARAMETERS) if schema is None else schema, **others}
+        return {**described, "input_schema": dict(_NO_PARAMETERS) if schema is None else schema, **others}
 
     def error(self, status: int, said: str, kind: str = "") -> Body:
         kind = kind or f"{ERROR_KINDS.get(status, 'api')}_error"
@@ -259,7 +262,7 @@ class Anthropic(Translated):
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
         function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}
         schema = tool.get("input_schema")
-        return {**function, "parameters": dict(NO_PARAMETERS) if schema is None else schema}
+        return {**function, "parameters": dict(_NO_PARAMETERS) if schema is None else schema}
 
 
 def _enforceable(schema: dict[str, Any]) -> dict[str, Any] | None:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import partial
 
 from zoolab.fault import Fault, marked
-from zoolab.jsontext import encode
+from zoolab.jsontext import digest, encode
 from zoolab.models.about import about
 from zoolab.models.openai import explain
-from zoolab.models.recording import name_without_ids
+from zoolab.models.recording import RequestKeys
 from zoolab.models.transport import http_library
-from zoolab.records import Model, Reply, Request
+from zoolab.records import Model, Reply, Request, without
 from zoolab.tools import ToolRegistry
 from zoolab_connect.faulty.kinds import FAULTS, SECRET, check_table, make_plan
 from zoolab_connect.faulty.replies import CALLS, REPLIES, SAME_CALL, Asked, break_reply, repeat_call
@@ -157,3 +157,14 @@ def _told(request: Request) -> dict[str, str]:
         return {tool["function"]["name"]: encode(tool) for tool in request.tools if "function" in tool}
     first = request.prefix[0] if len(request.prefix) else {}
     return {"the tools": str(first.get("content"))} if first.get("role") == "system" else {}
+
+
+def name_without_ids(request: Request) -> str:
+    """Return the name of a request, the same whatever ids its calls have."""
+    named = ""
+    for message in request.messages:
+        bare = without(message, ["tool_call_id"])
+        if calls := message.get("tool_calls"):
+            bare["tool_calls"] = [call.get("function") for call in calls]
+        named = digest(named + RequestKeys().of({"messages": [bare]}))
+    return digest(RequestKeys().of({**request.body(), "messages": []}) + named)

@@ -17,7 +17,7 @@ from zoolab.errors import InvalidInput, ModelError, ReplayMiss, ZoolabError
 from zoolab.fault import Fault
 from zoolab.jsontext import encode_line
 from zoolab.models.about import about
-from zoolab.models.transport import expect_one_reply, models_listed
+from zoolab.models.transport import models_listed
 from zoolab.records import Message, Model, Reply, Request, without
 from zoolab_connect.faulty.model import SAYS, Faulty
 from zoolab_connect.proxy.exchange import (
@@ -30,6 +30,7 @@ from zoolab_connect.proxy.exchange import (
     with_model,
 )
 from zoolab_connect.proxy.recognising import api_of_request, wants_list
+from zoolab_connect.strict import expect_one_reply
 
 Body = dict[str, Any]
 #: How many answers of Responses are kept, for requests that begin where one of them ended.

@@ -14,13 +14,13 @@ from typing import Any, Literal
 from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.files import make_folder
 from zoolab.models.about import about
-from zoolab.models.recording import Header, name_without_ids
+from zoolab.models.recording import Header
 from zoolab.models.replay import Replay
 from zoolab.records import Message, Model, Reply, Request
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab_connect.faulty.kinds import FAULTS, Plan, make_plan
-from zoolab_connect.faulty.model import Faulty
+from zoolab_connect.faulty.model import Faulty, name_without_ids
 from zoolab_connect.proxy.addresses import endpoints_of
 from zoolab_connect.proxy.answering import AnsweredBy
 from zoolab_connect.proxy.exchange import Upstream
