@@ -1,17 +1,13 @@
-"""Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
+"""Calls that a model wrote into its text, in the formats of the model families.
 
-marked.py     JSON between marks, with the name inside (Hermes, Qwen, Apertus), or after a head with the name
-              (Mistral, Kimi K2, DeepSeek until 3.1, gpt-oss, Functionary)
-around.py     what stands around the calls
 calls.py      JSON objects inside a text; calls as JSON on lines of its own, or the first object with name and
-              arguments; Llama 3, Cohere; calls with arguments that are not JSON
-
+              arguments; calls with arguments that are not JSON
+around.py     what stands around the calls
 thoughts.py   what of a text is only thought
-
 families.toml the tags, the heads and the marks of each family
 
-Families that write no JSON are registered in the group `zoolab.textcalls`: `zoolab_connect.textcalls` has
-those that write tags, Python, or a form of their own.
+Families that write calls in another way are registered in the group `zoolab.textcalls`, a file for each kind
+of format; `zoolab_connect.textcalls` lists those that come with zoolab.
 """
 
 from __future__ import annotations
@@ -31,10 +27,8 @@ from zoolab.textcalls.calls import (
     TextCall,
     broken_calls,
     plain_calls,
-    read_llama,
     read_plain,
 )
-from zoolab.textcalls.marked import read_marked
 from zoolab.textcalls.thoughts import spoken
 
 __all__ = ["TextCall", "before_calls", "find_calls", "notes", "notes_on_thought", "readings", "spoken"]
@@ -73,12 +67,7 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
     >>> [calls for calls in readings("[add(a=1)]") if calls]
     [[TextCall(name='add', arguments='{"a":1}', wanted=None, at=0, end=10)]]
     """
-    return [
-        *read_marked(text),
-        *(read(text, schemas) for read in _registered()),
-        read_llama(text),
-        read_plain(text),
-    ]
+    return [*(read(text, schemas) for read in _registered()), read_plain(text)]
 
 
 @cache

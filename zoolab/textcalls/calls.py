@@ -1,7 +1,5 @@
-"""JSON objects in a text, found in linear time; the ways of families to write a call as one; and plain calls.
-
-These are `{"name": ..., "arguments": ...}` anywhere, and `{"name": ..., "parameters": ...}`, which Llama 3
-and Cohere write, on a line of its own.
+"""JSON objects in a text, found in linear time, and the plain calls among them: those with
+`name` and `arguments` on lines of their own, or the first one anywhere.
 """
 
 from __future__ import annotations
@@ -129,10 +127,6 @@ def _past(text: str, at: int, mark: str = "") -> int:
     return _past(text, at + 1)
 
 
-_MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
-_MAY_STAND_BESIDE_PARAMETERS = _MAY_STAND_BESIDE_NAME | {"parameters", "tool_name", "tool_call_id"}
-
-
 @dataclass(frozen=True, slots=True)
 class TextCall:
     """One call in a text. `arguments` is what the model wrote, or JSON where its family writes no JSON."""
@@ -149,7 +143,8 @@ class TextCall:
 Reader = Callable[[JSONObject], TextCall | None]
 
 
-def _call(found: JSONObject, name: Any, arguments: str, wanted: Any) -> TextCall | None:
+def call_in(found: JSONObject, name: Any, arguments: str, wanted: Any) -> TextCall | None:
+    """The call that an object stands for; None if the name is none."""
     if not isinstance(name, str):
         return None
     return TextCall(name, arguments, wanted if isinstance(wanted, str) else None, found.start, found.end)
@@ -159,46 +154,11 @@ def with_arguments(found: JSONObject) -> TextCall | None:
     """The call in an object with `name` and `arguments`, these as they were written."""
     if "arguments" not in found.members:
         return None
-    return _call(found, found.value("name"), found.raw("arguments"), found.value("id"))
-
-
-def with_parameters(found: JSONObject) -> TextCall | None:
-    """The call in an object with `name` and `parameters`, as Llama and Cohere write it.
-
-    Tool descriptions and much other data have a name and parameters too, so nothing else may stand
-    beside them, and a schema is none.
-    """
-    name, given = found.value("name") or found.value("tool_name"), found.value("parameters")
-    if not name or not isinstance(given, dict) or {"type", "properties"} <= given.keys():
-        return None
-    if not found.members.keys() <= _MAY_STAND_BESIDE_PARAMETERS:
-        return None
-    return _call(found, name, found.raw("parameters"), found.value("id") or found.value("tool_call_id"))
-
-
-def in_tag(found: JSONObject) -> TextCall | None:
-    """The call in an object of which a tag says that it is one: it may name a tool and nothing else."""
-    if call := with_arguments(found) or with_parameters(found):
-        return call
-    only_name = found.members.keys() <= _MAY_STAND_BESIDE_NAME
-    return _call(found, found.value("name"), "", found.value("id")) if only_name else None
-
-
-def by_name(found: JSONObject) -> TextCall | None:
-    """The call in an object whose only member is the name of a tool, with its arguments."""
-    if len(found.members) != 1:
-        return None
-    (name,) = found.members
-    return _call(found, name, found.raw(name), None) if isinstance(found.value(name), dict) else None
+    return call_in(found, found.value("name"), found.raw("arguments"), found.value("id"))
 
 
 _BROKEN_CALL = re.compile(r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?=\{)')
 _AFTER = re.compile(r"```|</")
-_BROKEN_BLOCK = re.compile(
-    r"""(?P<braces>\{\s*+\{?+)\s*+["']?+name["']?+\s*+:\s*+(?P<quote>["'])(?P<name>[\w.-]{1,128})(?P=quote)\s*+"""
-    r"""(?:,\s*+["']?+(?:arguments|parameters)["']?+\s*+:\s*+(?P<arguments>[^\s`].*)|,?+\s*+\}[}\s`]*+\Z)""",
-    re.DOTALL,
-)
 
 
 def broken_calls(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[TextCall]:
@@ -224,23 +184,13 @@ def broken_calls(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[TextC
             limit = stops[at] if at < len(stops) else len(text)
             mark = _AFTER.search(text, head.end(), limit)
             end = mark.start() if mark else limit
-            arguments = _without_closers(text[head.end() : end], 1)
+            arguments = without_closers(text[head.end() : end], 1)
             calls.append(TextCall(head["name"], arguments, None, head.start(), end))
     return calls
 
 
-def read_broken_block(block: str) -> list[TextCall]:
-    """The call that is all of a block: quotes of Python, keys without any, doubled or missing braces."""
-    match = _BROKEN_BLOCK.match(block)
-    if match is None:
-        return []
-    start = match.start("arguments")
-    whole = Objects(block).at(start) if start >= 0 else None
-    given = block[start : whole.end] if whole else match["arguments"] or ""
-    return [TextCall(match["name"], _without_closers(given, match["braces"].count("{")))]
-
-
-def _without_closers(arguments: str, most: int) -> str:
+def without_closers(arguments: str, most: int) -> str:
+    """Arguments without at most so many braces at the end that close nothing in them."""
     arguments = arguments.rstrip("` \t\r\n")
     for _ in range(most):
         if arguments.endswith("}") and arguments.count("}") > arguments.count("{"):
@@ -251,13 +201,14 @@ def _without_closers(arguments: str, most: int) -> str:
 _NEAR = 256
 #: What may stand between the beginning of a line and a call, or between two calls.
 _MARKS = re.compile(r"(?:\[TOOL_CALLS\]|[\s,;\[]|```\w{0,16}|<[^<>\n]{1,64}>)*+")
-_SPECIAL = re.compile(r"(?:<\|\w{1,32}\|>|```\w{0,16})\Z")
 _SENTENCE = re.compile(r"(?:[.:!?*>)]|\[TOOL_CALLS\]|```\w{0,16}|(?:\n|\A)[ \t]*+[-+])\Z")
 _ENDS_LINE = re.compile(r"[ \t;.,}\])]*+(?:$|<|```)", re.MULTILINE)
 
 
 @dataclass(slots=True)
-class _Run:
+class Run:
+    """Calls side by side."""
+
     calls: list[TextCall]
     start: int
     end: int
@@ -281,7 +232,7 @@ def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
     """The calls on lines of their own; and those in the middle of prose, side by side in one list."""
     if '"arguments"' not in text:
         return [], []
-    runs, spans = _runs(text, with_arguments)
+    runs, spans = runs_in(text, with_arguments)
     alone: list[TextCall] = []
     in_prose: list[list[TextCall]] = []
     for run in runs:
@@ -293,20 +244,9 @@ def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
     return sorted(alone, key=lambda call: call.at), in_prose
 
 
-def read_llama(text: str) -> list[TextCall]:
-    """The objects with `name` and `parameters` that fill their lines, and are not inside of another object.
-
-    With other words on its line such an object is data, for many things have a name and parameters.
-    """
-    if '"parameters"' not in text:
-        return []
-    runs, _ = _runs(text, with_parameters, inside=False)
-    return [call for run in runs if run.is_alone(text, _SPECIAL) for call in run.calls]
-
-
-def _runs(text: str, read: Reader, inside: bool = True) -> tuple[list[_Run], list[tuple[int, int]]]:
+def runs_in(text: str, read: Reader, inside: bool = True) -> tuple[list[Run], list[tuple[int, int]]]:
     """The calls in a text, also those `inside` of other objects, and the span of each."""
-    runs: list[_Run] = []
+    runs: list[Run] = []
     spans: list[tuple[int, int]] = []
     outer: JSONObject | None = None
     end = 0
@@ -327,7 +267,7 @@ def _runs(text: str, read: Reader, inside: bool = True) -> tuple[list[_Run], lis
             last.calls.append(call)
             last.end = outer.end
         else:
-            runs.append(_Run([call], outer.start, outer.end))
+            runs.append(Run([call], outer.start, outer.end))
     return runs, spans
 
 

@@ -10,17 +10,20 @@ from dataclasses import replace
 from itertools import pairwise, zip_longest
 from string import Template
 from types import MappingProxyType
+from typing import Any
 
 from zoolab.textcalls.calls import (
     FAMILIES,
     MARKS,
+    JSONObject,
     Objects,
     Reader,
     TextCall,
-    by_name,
-    in_tag,
-    read_broken_block,
+    call_in,
+    with_arguments,
+    without_closers,
 )
+from zoolab_connect.textcalls.llama import with_parameters
 
 #: What stands before the arguments, with the name and, in some families, an id.
 HEADS = [re.compile(Template(each["head"]).substitute(FAMILIES)) for each in FAMILIES["heads"]]
@@ -48,10 +51,45 @@ def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
 
 _BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
 _BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
+_MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
+
+
+def in_tag(found: JSONObject) -> TextCall | None:
+    """The call in an object of which a tag says that it is one: it may name a tool and nothing else."""
+    if call := with_arguments(found) or with_parameters(found):
+        return call
+    only_name = found.members.keys() <= _MAY_STAND_BESIDE_NAME
+    return call_in(found, found.value("name"), "", found.value("id")) if only_name else None
+
+
+def by_name(found: JSONObject) -> TextCall | None:
+    """The call in an object whose only member is the name of a tool, with its arguments."""
+    if len(found.members) != 1:
+        return None
+    (name,) = found.members
+    return call_in(found, name, found.raw(name), None) if isinstance(found.value(name), dict) else None
 
 
 #: How a call stands between the marks of a family.
 BLOCKS: Mapping[str, Reader] = MappingProxyType({"hermes": in_tag, "apertus": by_name})
+
+
+_BROKEN_BLOCK = re.compile(
+    r"""(?P<braces>\{\s*+\{?+)\s*+["']?+name["']?+\s*+:\s*+(?P<quote>["'])(?P<name>[\w.-]{1,128})(?P=quote)\s*+"""
+    r"""(?:,\s*+["']?+(?:arguments|parameters)["']?+\s*+:\s*+(?P<arguments>[^\s`].*)|,?+\s*+\}[}\s`]*+\Z)""",
+    re.DOTALL,
+)
+
+
+def read_broken_block(block: str) -> list[TextCall]:
+    """The call that is all of a block: quotes of Python, keys without any, doubled or missing braces."""
+    match = _BROKEN_BLOCK.match(block)
+    if match is None:
+        return []
+    start = match.start("arguments")
+    whole = Objects(block).at(start) if start >= 0 else None
+    given = block[start : whole.end] if whole else match["arguments"] or ""
+    return [TextCall(match["name"], without_closers(given, match["braces"].count("{")))]
 
 
 def _in_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
@@ -78,9 +116,10 @@ def _in_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall
     return calls
 
 
-def read_marked(text: str) -> list[list[TextCall]]:
-    """The calls that each of these families would have written."""
-    return [
+def read_marked(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
+    """The calls of the family whose marks begin first."""
+    found = [
         *(_in_blocks(text, MARKS[family], read) for family, read in BLOCKS.items()),
         *(_headed(text, head) for head in HEADS),
     ]
+    return min(filter(None, found), key=lambda calls: calls[0].at, default=[])
