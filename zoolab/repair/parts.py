@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoolab.jsontext import encode
+from zoolab.schema.parts import pointed_at
 
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 _DATA = ("const", "default", "enum", "examples")
@@ -72,17 +73,7 @@ def _target(reference: Any, whole: Any) -> Any:
     """Follow a reference within a schema; None if it points to nothing."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
-    for step in reference[1:].split("/")[1:]:
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(whole, dict):
-            whole = whole.get(step)
-        else:
-            whole = (
-                dict(enumerate(whole)).get(int(step))
-                if isinstance(whole, list) and step.isdecimal()
-                else None
-            )
-    return whole
+    return pointed_at(whole, reference[1:])
 
 
 def _complete(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

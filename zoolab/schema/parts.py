@@ -51,6 +51,23 @@ def resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     return definitions.get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema
 
 
+def pointed_at(schema: Any, pointer: str) -> Any:
+    """What a JSON Pointer points to in a schema; None if that is nothing.
+
+    >>> pointed_at({"$defs": {"a/b": [{"type": "string"}]}}, "/$defs/a~1b/0")
+    {'type': 'string'}
+    """
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, dict):
+            schema = schema.get(key)
+        elif isinstance(schema, list) and key.isdecimal() and len(key) < 9 and int(key) < len(schema):
+            schema = schema[int(key)]
+        else:
+            return None
+    return schema
+
+
 #: The types of JSON Schema.
 TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from zoolab.errors import InvalidSchema
 from zoolab.schema.drafts import draft_of
+from zoolab.schema.parts import pointed_at
 
 _DATA = frozenset({"const", "default", "enum", "examples"})
 #: Their keys are names, and not keywords.
@@ -56,16 +57,7 @@ class References:
         fragment = unquote(text.partition("#")[2])
         if resource is None or not fragment or not fragment.startswith("/"):
             return resource is not None and (not fragment or fragment in resource.anchors)
-        at = resource.root
-        for part in fragment[1:].split("/"):
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(at, dict) and key in at:
-                at = at[key]
-            elif isinstance(at, list) and key.isdecimal() and int(key[:9]) < len(at):
-                at = at[int(key)]
-            else:
-                return False
-        return isinstance(at, dict | bool)
+        return isinstance(pointed_at(resource.root, fragment), dict | bool)
 
     def _walk(self, node: Any, depth: int, resource: _Resource, *, keywords: bool) -> None:
         if depth < 0:
