@@ -16,12 +16,11 @@ from typing import Any, ClassVar, cast
 
 from zoolab.apis.call_deltas import CallsBySlot
 from zoolab.apis.events import DONE, PIECE, cut, server_sent
-from zoolab.apis.interface import A_CHOICE, CHOICES, Api, Body, Tell, choice_of
+from zoolab.apis.interface import A_CHOICE, CHOICES, SETTINGS, Api, Body, Tell, choice_of
 from zoolab.apis.merging import comes_whole, merge
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.apis.wire_warnings import WireWarning, warning
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import without
 from zoolab.messages import Message
@@ -35,9 +34,6 @@ _LONGEST_EXCERPT = 4_000
 _OWN_FIELDS = ("messages", "tools", "tool_choice")
 #: The types of its tools; a tool of another type is that of an endpoint.
 _TOOL_TYPES = ("function", "custom")
-
-
-_SETTINGS = read_table("zoolab.apis", "settings.toml")
 
 
 class ChatCompletions(Api):
@@ -68,8 +64,8 @@ class ChatCompletions(Api):
         **dict.fromkeys(("sensitive", "safety", "SAFETY", "refusal", "RECITATION"), "content_filter"),
         **dict.fromkeys(("abort", "network_error", "malformed_function_call", "failed", "OTHER"), "error"),
     }
-    settings = frozenset(_SETTINGS["chat"])
-    own = frozenset((*_SETTINGS["widespread"], *_SETTINGS["compatible"]))
+    settings = frozenset(SETTINGS["chat"])
+    own = frozenset((*SETTINGS["widespread"], *SETTINGS["compatible"]))
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         return "messages" in body

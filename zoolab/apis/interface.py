@@ -32,9 +32,11 @@ A_CHOICE = "tool_choice auto, required, none or a function with a name"
 ENDS = ("stop", "tool_calls", "length", "content_filter", "error", "incomplete")
 #: The type of an error, by the HTTP status.
 ERROR_KINDS = {400: "invalid_request", 401: "authentication", 404: "not_found", 429: "rate_limit"}
-#: The settings of Chat Completions, and the fields of a body that are the request itself.
-_SETTINGS = read_table("zoolab.apis", "settings.toml")
-_REQUEST = frozenset(_SETTINGS["request"])
+#: The settings of Chat Completions.
+SETTINGS = read_table("zoolab.apis", "settings.toml")
+#: The fields of a body that are the request itself and how its reply is read; whoever leaves them out asks
+#: something else.
+REQUEST_FIELDS = frozenset(SETTINGS["request"])
 
 
 class Api(ABC):
@@ -220,7 +222,7 @@ class Api(ABC):
     def known(self) -> frozenset[str]:
         """The settings that a model of this API takes by name."""
         own = {*self.settings, *self.renamed, *self.own, *self.nested, "response_format"}
-        return frozenset(own - _REQUEST)
+        return frozenset(own - REQUEST_FIELDS)
 
     def placed(self, settings: Mapping[str, Any]) -> Fields:
         """The settings of a model, where they stand in the body: by default each as a field of its own."""
@@ -264,7 +266,7 @@ def check(kind: type[Api]) -> str:
     unknown = [word for word in kind.ends.values() if word not in ENDS]
     if unknown:
         return f"the ends of {kind.__name__} have {unknown[0]!r}, which is not one of {', '.join(ENDS)}"
-    strange = sorted({*kind.settings, *kind.renamed}.difference(_SETTINGS["chat"], _SETTINGS["widespread"]))
+    strange = sorted({*kind.settings, *kind.renamed}.difference(SETTINGS["chat"], SETTINGS["widespread"]))
     if strange:
         return (
             f"the settings of {kind.__name__} have {strange[0]!r}, which is not a setting of Chat Completions"

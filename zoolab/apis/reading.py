@@ -3,7 +3,6 @@ only the errors differ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -47,13 +46,6 @@ class Reading:
         if not isinstance(value, str):
             raise self.junk(expected)
         return value
-
-    def word(self, value: Any, words: Mapping[str, str], expected: str) -> str:
-        """Our word for `value`, which is one of another API's."""
-        for ours, theirs in words.items():
-            if value == theirs:
-                return ours
-        raise self.junk(expected)
 
     def json(self, value: Any) -> str:
         """`value` as JSON text."""

@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from zoolab.apis.interface import REQUEST_FIELDS
 from zoolab.errors import SettingRejected
-from zoolab.files import read_table
 from zoolab.jsontext import encode, json_or
 from zoolab.records import Reply, without
 
@@ -37,8 +37,6 @@ BESIDE_TOOLS = "beside tools"
 _LONGEST_MESSAGE = 2_000
 _MOST_STATEMENTS = 50
 _CODES = {"unsupported_parameter": True, "unsupported_value": False}
-#: These are the request itself and how its reply is read; whoever leaves them out asks something else.
-_NEVER = frozenset(read_table("zoolab.apis", "settings.toml")["request"])
 #: Where a schema of the answer stands in the bodies of the APIs.
 _ANSWERS = (
     "response_format",
@@ -60,7 +58,7 @@ _REFUSAL = re.compile(
 )
 #: A part of the conversation or of a tool: the setting that is named beside it belongs to that part.
 _PART = re.compile(r"\b(?:messages|input|contents|tools|system|functions)(?:\.|\[|\.\[)\d")
-_OWN_NAME = re.compile(rf"['\"`](?:{'|'.join(map(re.escape, sorted(_NEVER)))})\b")
+_OWN_NAME = re.compile(rf"['\"`](?:{'|'.join(map(re.escape, sorted(REQUEST_FIELDS)))})\b")
 _ANSWER_WORDS = re.compile(
     r"json[ _-]?(?:mode|schema|object)|response[ _.-]?(?:format|mime|schema)|structured[ _-]?output",
     re.IGNORECASE,
@@ -100,7 +98,7 @@ def rejection_of(status: int, answer: object, body: Body) -> Rejected | None:
         if named:
             if place := settings.get(named) or settings.get(plain_path(named)):
                 return Rejected(place, said, not _of_value(said))
-            return None if _first_key(named) in _NEVER else Rejected(named, said, not _of_value(said))
+            return None if _first_key(named) in REQUEST_FIELDS else Rejected(named, said, not _of_value(said))
         if found := _named_in(said, settings):
             return Rejected(found, said, not _of_value(said))
     return None
@@ -147,7 +145,7 @@ def _name_beside(statement: dict[str, Any]) -> str:
 
 def _settings_of(body: Body) -> dict[str, str]:
     """Return the places of a body's settings, by all names under which an endpoint may speak of them."""
-    places = [name for name in body if name not in _NEVER]
+    places = [name for name in body if name not in REQUEST_FIELDS]
     for name in list(places):
         if isinstance(body[name], dict):
             places += [f"{name}.{key}" for key in body[name] if isinstance(key, str)]
@@ -228,7 +226,7 @@ def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Reje
             reply = send(sent)
         except SettingRejected as error:
             value = _value(sent, error.setting)
-            if _first_key(error.setting) in _NEVER or not (value or (again and not left_out)):
+            if _first_key(error.setting) in REQUEST_FIELDS or not (value or (again and not left_out)):
                 raise
             if not value:
                 again = False

@@ -164,7 +164,7 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
             schema = {**schema, "description": explained[name]}
         properties[shown[name]] = with_default(schema, parameter.default)
         if shape.binds:
-            converted[shown[name]] = shape.hint
+            converted[shown[name]] = parameter.hint
     schema = object_schema(properties, [shown[name] for name in read if read[name].required])
     if describer.definitions:
         schema["$defs"] = describer.definitions

@@ -101,9 +101,8 @@ def _field_keywords(field: FieldInfo, schema: Schema) -> Schema:
 
 
 class Shape(NamedTuple):
-    """One hint, described: its schema, and whether its JSON values must be converted."""
+    """A hint, described: its schema, and whether its JSON values must be converted."""
 
-    hint: Any
     schema: Schema
     binds: bool
 
@@ -146,7 +145,7 @@ class Describer:
     def describe(self, hint: Any, where: str) -> Shape:
         """Describe one hint; `where` names its parameter if it has no description."""
         self._where, self._binds = where, False
-        shape = Shape(hint, self._schema(hint), self._binds)
+        shape = Shape(self._schema(hint), self._binds)
         if self._binds and sys.version_info < (3, 12):
             self._adapter(hint)  # refuses a TypedDict of `typing`, which must be converted
         return shape

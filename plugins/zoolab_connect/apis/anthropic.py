@@ -53,7 +53,7 @@ from zoolab_connect.apis.messages import (
 from zoolab_connect.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
 from zoolab_connect.apis.plain import Manner, Notes, Placed, system_apart
 from zoolab_connect.apis.streams import CallDeltas, text_delta
-from zoolab_connect.apis.translated import Translated
+from zoolab_connect.apis.translated import Translated, our_word
 
 #: The API needs a number. A reply of 1,024 tokens cut calls; all models that are on offer take 8,192.
 MAX_TOKENS = 8_192
@@ -257,7 +257,7 @@ class Anthropic(Translated):
         kind = reading.object(choice, expected).get("type")
         if kind == "tool":
             return reading.text(choice.get("name"), expected)
-        return reading.word(kind, _CHOICES, expected)
+        return our_word(kind, _CHOICES, reading, expected)
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
         function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}

@@ -54,7 +54,7 @@ from zoolab_connect.apis.messages import (
 )
 from zoolab_connect.apis.plain import Manner, Notes, Path, system_apart
 from zoolab_connect.apis.streams import CallDeltas, text_delta
-from zoolab_connect.apis.translated import Tools, Translated
+from zoolab_connect.apis.translated import Tools, Translated, our_word
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 #: Where a message or a call keeps its thought signature.
@@ -298,7 +298,7 @@ class Gemini(Translated):
         mode = config.get("mode", "AUTO")
         if mode == "ANY" and len(names) == 1:
             return reading.text(names[0], _A_MODE)
-        return reading.word(None if names else mode, _MODES, _A_MODE)
+        return our_word(None if names else mode, _MODES, reading, _A_MODE)
 
     def _declared(self, tools: Tools) -> list[dict[str, Any]]:
         return [{"functionDeclarations": super()._declared(tools)}]

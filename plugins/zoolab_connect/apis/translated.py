@@ -15,11 +15,10 @@ from typing import Any, ClassVar
 from zoolab.apis.call_deltas import CallsBySlot
 from zoolab.apis.chat import raw_calls
 from zoolab.apis.events import too_early
-from zoolab.apis.interface import A_CHOICE, CHOICES, Api, Body, Fields, Tell, choice_of
+from zoolab.apis.interface import A_CHOICE, CHOICES, SETTINGS, Api, Body, Fields, Tell, choice_of
 from zoolab.apis.reading import Reading, as_dict
 from zoolab.apis.wire_warnings import WireWarning
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.files import read_table
 from zoolab.jsontext import excerpt, json_or
 from zoolab.jsontext.values import without
 from zoolab.messages import Message
@@ -29,8 +28,6 @@ from zoolab_connect.apis.messages import function_in, tool_names
 from zoolab_connect.apis.plain import Manner, Notes, Path, Placed, plain_message, plain_messages
 
 Tools = tuple[dict[str, Any], ...]
-#: The settings of Chat Completions.
-_SETTINGS = frozenset(read_table("zoolab.apis", "settings.toml")["chat"])
 
 
 class Translated(Api):
@@ -285,7 +282,7 @@ class Translated(Api):
         return self._names_back.get(theirs, name)
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        homeless = _SETTINGS - self.settings
+        homeless = set(SETTINGS["chat"]).difference(self.settings)
         own = (self._system, self._conversation, "tools", self._choice)
         known: Fields = {}
         fields = {**self._defaults}
@@ -318,6 +315,14 @@ class Translated(Api):
         if not self._nest:
             return {**others, **known}
         return {**settings, **({self._nest: others} if others else {}), **known}
+
+
+def our_word(theirs: Any, words: Mapping[str, str], reading: Reading, expected: str) -> str:
+    """Our word for one of another API's; `words` has theirs by ours."""
+    for ours, known in words.items():
+        if theirs == known:
+            return ours
+    raise reading.junk(expected)
 
 
 def _answer_described(settings: Mapping[str, Any]) -> dict[str, Any] | None:
