@@ -16,7 +16,7 @@ from typing import Any, ClassVar, cast
 
 from zoolab.apis.call_deltas import CallsBySlot
 from zoolab.apis.events import DONE, PIECE, cut, server_sent
-from zoolab.apis.interface import A_CHOICE, CHOICES, SETTINGS, Api, Body, Tell, choice_of
+from zoolab.apis.interface import A_CHOICE, CHOICES, ENDS, SETTINGS, Api, Body, Tell, choice_of
 from zoolab.apis.merging import comes_whole, merge
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.apis.wire_warnings import WireWarning, warning
@@ -48,14 +48,9 @@ class ChatCompletions(Api):
     key_from = ("OPENAI_API_KEY",)
     watched = True
     counts_unasked = False
-    #: With those of servers that speak nearly the same.
+    #: Those of `ENDS`, and those of servers that speak nearly the same.
     ends: ClassVar[dict[str, str]] = {
-        "stop": "stop",
-        "tool_calls": "tool_calls",
-        "length": "length",
-        "content_filter": "content_filter",
-        "error": "error",
-        "incomplete": "incomplete",
+        **{end: end for end in ENDS},
         **dict.fromkeys(("eos", "eos_token", "end_turn", "stop_sequence", "STOP", "COMPLETE"), "stop"),
         **dict.fromkeys(("function_call", "tool_use"), "tool_calls"),
         **dict.fromkeys(
