@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 
 from zoolab.apis import APIS
 from zoolab.apis import api as api_named
-from zoolab.apis.events import without_error
+from zoolab.apis.events import NOT_JSON, without_error
 from zoolab.apis.reading import as_dict
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.models.deltas import tell_delta
 from zoolab.models.endpoint import ApiModel, Connection
 from zoolab.models.network import client_options, surroundings_named
-from zoolab.models.openai import NOT_JSON, check_key, explained, secret_parts
+from zoolab.models.openai import check_key, explained, secret_parts
 from zoolab.models.rejected import Body, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request, without

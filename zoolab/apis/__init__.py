@@ -68,14 +68,11 @@ class _Registered(Mapping[str, Api]):
 
     def __iter__(self) -> Iterator[str]:
         yield ChatCompletions.name
-        yield from (kind.name for _, kind in sorted(_GROUP.everything(), key=_place))
+        found = sorted(_GROUP.everything(), key=lambda named: (named[1].place, named[0]))
+        yield from (kind.name for _, kind in found)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def _place(named: tuple[str, type[Api]]) -> tuple[int, str]:
-    return named[1].place, named[0]
 
 
 @cache

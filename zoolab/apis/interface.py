@@ -22,7 +22,6 @@ from zoolab.messages import Message
 from zoolab.records.exchange import Reply, Request
 
 Body = dict[str, Any]
-Fields = dict[str, Any]
 #: Is told what an event of a stream adds to the message, as a delta of Chat Completions.
 Tell = Callable[[Message], None]
 
@@ -224,7 +223,7 @@ class Api(ABC):
         own = {*self.settings, *self.renamed, *self.own, *self.nested, "response_format"}
         return frozenset(own - REQUEST_FIELDS)
 
-    def placed(self, settings: Mapping[str, Any]) -> Fields:
+    def placed(self, settings: Mapping[str, Any]) -> Body:
         """The settings of a model, where they stand in the body: by default each as a field of its own."""
         return dict(settings)
 

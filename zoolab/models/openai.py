@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zoolab.apis import APIS
-from zoolab.apis.events import DONE, without_error
+from zoolab.apis.events import DONE, NOT_JSON, without_error
 from zoolab.errors import InvalidInput, ModelError, SettingRejected
 from zoolab.jsontext import excerpt, one_line
 from zoolab.models.assembly import assemble
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from openai._streaming import ServerSentEvent
 
 _API = APIS["openai"]
-NOT_JSON = (ValueError, RecursionError)
 #: How a page begins that an endpoint gives in place of an error.
 _PAGES = ("<!", "<html", "<?xml")
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}

@@ -135,14 +135,10 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     if live == "endpoint":
         return OpenAIModel(stream=stream)
     if isinstance(live, str):
-        made: Model = _maker(live)(stream=stream)
+        make = registered_model(live) or partial(local_model(), live)
+        made: Model = make(stream=stream)
         return made
     raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')
-
-
-def _maker(name: str) -> Callable[..., Model]:
-    """Return the maker of the model that is registered by this name, or of this machine's model of it."""
-    return registered_model(name) or partial(local_model(), name)
 
 
 def registered_model(name: str) -> Callable[..., Model] | None:

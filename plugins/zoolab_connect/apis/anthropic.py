@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from zoolab.apis.events import cut
-from zoolab.apis.interface import ERROR_KINDS, Body, Fields, Tell
+from zoolab.apis.interface import ERROR_KINDS, Body, Tell
 from zoolab.apis.merging import copied, merge
 from zoolab.apis.reading import Reading, as_dict
 from zoolab.files import read_table
@@ -53,7 +53,7 @@ from zoolab_connect.apis.messages import (
 from zoolab_connect.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
 from zoolab_connect.apis.plain import Manner, Notes, Placed, system_apart
 from zoolab_connect.apis.streams import CallDeltas, text_delta
-from zoolab_connect.apis.translated import Translated, our_word
+from zoolab_connect.apis.translated import Fields, Translated, our_word
 
 #: The API needs a number. A reply of 1,024 tokens cut calls; all models that are on offer take 8,192.
 MAX_TOKENS = 8_192

@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 from zoolab.apis.chat import raw_calls
 from zoolab.apis.events import DONE, cut
-from zoolab.apis.interface import Body, Fields, Tell
+from zoolab.apis.interface import Body, Tell
 from zoolab.apis.merging import copied
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.files import read_table
@@ -54,7 +54,7 @@ from zoolab_connect.apis.messages import (
 )
 from zoolab_connect.apis.plain import Manner, Notes, Path, system_apart
 from zoolab_connect.apis.streams import CallDeltas, text_delta
-from zoolab_connect.apis.translated import Tools, Translated, our_word
+from zoolab_connect.apis.translated import Fields, Tools, Translated, our_word
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 #: Where a message or a call keeps its thought signature.

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 from zoolab.apis.chat import raw_calls
 from zoolab.apis.events import cut
-from zoolab.apis.interface import Body, Fields, Tell
+from zoolab.apis.interface import Body, Tell
 from zoolab.apis.merging import copied
 from zoolab.apis.reading import Reading, as_dict, dicts_in
 from zoolab.jsontext import canonical, digest, encode, excerpt
@@ -48,7 +48,7 @@ from zoolab_connect.apis.messages import (
 from zoolab_connect.apis.order import CALL, THINKING, Order, in_order, kept_in_order, laid_out
 from zoolab_connect.apis.plain import Manner, Notes, Placed, as_text_of_object, without_empty
 from zoolab_connect.apis.streams import CallDeltas, text_delta
-from zoolab_connect.apis.translated import Translated
+from zoolab_connect.apis.translated import Fields, Translated
 
 #: Where a message keeps its reasoning.
 _REASONING = ("openai", "reasoning")

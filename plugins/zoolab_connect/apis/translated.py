@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from zoolab.apis.call_deltas import CallsBySlot
 from zoolab.apis.chat import raw_calls
 from zoolab.apis.events import too_early
-from zoolab.apis.interface import A_CHOICE, CHOICES, SETTINGS, Api, Body, Fields, Tell, choice_of
+from zoolab.apis.interface import A_CHOICE, CHOICES, SETTINGS, Api, Body, Tell, choice_of
 from zoolab.apis.reading import Reading, as_dict
 from zoolab.apis.wire_warnings import WireWarning
 from zoolab.errors import InvalidInput, ModelError
@@ -27,6 +27,7 @@ from zoolab.tokens import Tokens
 from zoolab_connect.apis.messages import function_in, tool_names
 from zoolab_connect.apis.plain import Manner, Notes, Path, Placed, plain_message, plain_messages
 
+Fields = dict[str, Any]
 Tools = tuple[dict[str, Any], ...]
 
 

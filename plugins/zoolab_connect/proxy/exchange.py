@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from zoolab.apis import APIS
-from zoolab.apis.events import without_error
+from zoolab.apis.events import NOT_JSON, without_error
 from zoolab.apis.reading import as_dict
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.fault import Fault
 from zoolab.jsontext import json_or, parse_json
-from zoolab.models.openai import NOT_JSON
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub, scrub_json
 from zoolab_connect.apis.streams import events_in
