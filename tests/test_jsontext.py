@@ -17,6 +17,7 @@ from zoolab.jsontext import (
     digest,
     encode,
     excerpt,
+    nesting,
     parse_json,
     pointer_to,
 )
@@ -33,6 +34,11 @@ leaves = (
 )
 values = st.recursive(
     leaves, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(texts, inner, max_size=5)
+)
+# Texts in which brackets, quotes and backslashes are letters.
+odd_texts = st.text('"\\[]{}a', max_size=6)
+odd_values = st.recursive(
+    odd_texts, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(odd_texts, inner, max_size=3)
 )
 # Texts that are nearly JSON find more than texts of any kind.
 pieces = st.sampled_from(
@@ -229,3 +235,15 @@ def test_an_excerpt_of_a_cycle_is_short():
 
 def test_pointers_escape_what_rfc_6901_says():
     assert pointer_to(["a/b", "m~n", 0, ""]) == "/a~1b/m~0n/0/"
+
+
+def depth_of(value: object) -> int:
+    if isinstance(value, dict | list):
+        inside = value.values() if isinstance(value, dict) else value
+        return 1 + max(map(depth_of, inside), default=0)
+    return 0
+
+
+@given(odd_values)
+def test_brackets_in_strings_are_not_nested(value):
+    assert nesting(json.dumps(value)) == depth_of(value)

@@ -60,18 +60,18 @@ def ask(seen: Seen, content: str) -> bytes:
 def test_what_waits_to_be_written_is_bounded_and_nothing_is_dropped() -> None:
     waited: list[int] = []
     with watch(to=Scripted(["Hello"] * 40)) as seen:
-        seen._most_waiting = 10_000
+        seen._recorder.backlog.most = 10_000
         held = threading.Event()
-        seen._later(lambda: held.wait(60) and None)  # type: ignore[func-returns-value]
+        seen._recorder.later(lambda: held.wait(60) and None)  # type: ignore[func-returns-value]
         asking = [threading.Thread(target=ask, args=(seen, f"{n} " * 1_000)) for n in range(20)]
         for each in asking:
             each.start()
-        waited.append(seen._waiting)
+        waited.append(seen._recorder.backlog.waiting)
         held.set()
         for each in asking:
             each.join()
         seen.wait()
-        waited.append(seen._waiting)
+        waited.append(seen._recorder.backlog.waiting)
     assert waited[0] < 10_000 + 2 * 6_000
     assert len(seen.traces) == 20
     assert {trace.answer for trace in seen.traces} == {"Hello"}
@@ -81,6 +81,6 @@ def test_an_error_while_it_is_written_does_not_hold_the_program() -> None:
     seen = Seen(lambda _: HttpResponse(200, {}, [b"{}"]), None, Header("authored", "", "a test"))
     with seen:
         assert ask(seen, "Hi") == b"{}"
-        seen._later(lambda: [][0])  # type: ignore[misc]
+        seen._recorder.later(lambda: [][0])  # type: ignore[misc]
         seen.wait()
     assert "list index" in seen.unread[0]

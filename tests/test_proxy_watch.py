@@ -399,7 +399,7 @@ def test_the_page_grows_and_is_whole_when_the_watch_ends():
         reader.start()
         converse(openai.OpenAI(max_retries=0))
         with pytest.raises(urllib.error.HTTPError):
-            urllib.request.urlopen(f"{seen.url}/zoolab/guessed", timeout=10)
+            urllib.request.urlopen(f"{seen.page.rpartition('/')[0]}/guessed", timeout=10)
     reader.join(10)
     assert found[0].rstrip().endswith("</html>")
     assert "Conversation 1, turn 2" in found[0]

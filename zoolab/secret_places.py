@@ -37,6 +37,7 @@ _KINDS = bytes(ord("x") if each in _OF_TOKENS else ord(" ") for each in range(25
 #: So many characters of base64 in a row are data, as those of a picture: no token is looked for in them.
 _DATA, _LEAST = re.compile(rb"[A-Za-z0-9+/=]*+"), re.compile(rb"[A-Za-z0-9+/=]{1000}")
 _HEAD = b";base64,"
+_ALL_DATA = re.compile(r"(?:data:[\w/.+-]{1,100};base64,)?[A-Za-z0-9+/]{1000,}+={0,2}")
 
 
 @cache
@@ -87,6 +88,15 @@ def projected(text: str) -> bytes:
         for odd, like in _LIKE.items():
             text = text.replace(odd, like)
         return text.encode("latin-1", "replace")
+
+
+def is_data(text: str) -> bool:
+    """Tell whether a whole text is data in base64, so that nothing in it is looked at.
+
+    >>> is_data("data:image/png;base64," + "iVBORw0K" * 200), is_data("iVBORw0K")
+    (True, False)
+    """
+    return _ALL_DATA.fullmatch(text) is not None
 
 
 def ends_a_name(name: str) -> bool:

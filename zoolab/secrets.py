@@ -19,6 +19,7 @@ from zoolab.jsontext import encode
 from zoolab.secret_places import (
     Place,
     ends_a_name,
+    is_data,
     is_plain_name,
     places_of_names,
     places_of_tokens,
@@ -30,6 +31,8 @@ HIDDEN = "[secret removed]"
 
 #: What is removed from a text of this length is remembered beyond the value that it is part of.
 _REMEMBERED = 500
+#: A text of this length is looked through alone.
+_ALONE = 1 << 14
 #: Members of a pair of name and value.
 _NAMES = ("name", "key", "Name", "Key", "header", "ParameterKey")
 _VALUES = frozenset({"value", "Value", "ParameterValue"})
@@ -95,7 +98,7 @@ class _Scrubbing:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        #: The values of short texts that are JSON.
+        #: The values of texts that are JSON.
         self._parsed: dict[str, Any] = {}
         self._names: dict[Any, _Name] = {}
 
@@ -104,7 +107,7 @@ class _Scrubbing:
         return self._clean(value)
 
     def _look_through(self, value: Any) -> None:
-        """Find the short texts of a value that have no secret: a megabyte has tens of thousands of them."""
+        """Find the texts that have no secret, all together: a megabyte has tens of thousands of them."""
         fresh, waiting = dict[str, None](), [value]
         while waiting:
             each = waiting.pop()
@@ -112,14 +115,21 @@ class _Scrubbing:
                 waiting += each.values()
             elif isinstance(each, list | tuple):
                 waiting += each
-            elif isinstance(each, str) and len(each) < _REMEMBERED and each not in self._texts:
+            elif isinstance(each, str) and not self._is_seen(each):
                 parsed = _parsed(each)
-                if parsed is None:
-                    fresh[each] = None
-                elif each not in self._parsed:
+                if parsed is not None:
                     self._parsed[each] = parsed
                     waiting.append(parsed)
-        self._texts |= {each: each for each in without_places([*fresh])}
+                elif is_data(each):
+                    self._texts[each] = each
+                elif len(each) < _ALONE:
+                    fresh[each] = None
+        for each in without_places([*fresh]):
+            self._texts[each] = each
+            _remember(each, each)
+
+    def _is_seen(self, text: str) -> bool:
+        return text in self._texts or text in self._parsed or _is_remembered(text)
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -159,13 +169,12 @@ class _Scrubbing:
         return self._names[name]
 
     def _clean_text(self, text: str) -> str:
-        if len(text) < _REMEMBERED:
-            return self._scrubbed(text)
-        known = _known(_digest(text))
-        if not known:
+        if not _is_remembered(text):
             clean = self._scrubbed(text)
-            known.append(None if clean == text else clean)
-        return text if known[0] is None else known[0]
+            _remember(text, clean)
+            return clean
+        known = _known(_digest(text))[0]
+        return text if known is None else known
 
     def _scrubbed(self, text: str) -> str:
         value = self._parsed.get(text)
@@ -179,6 +188,15 @@ class _Scrubbing:
         except RecursionError:
             return scrub(text)
         return text if hidden == value else encode(hidden)
+
+
+def _is_remembered(text: str) -> bool:
+    return len(text) >= _REMEMBERED and bool(_known(_digest(text)))
+
+
+def _remember(text: str, clean: str) -> None:
+    if len(text) >= _REMEMBERED:
+        _known(_digest(text)).append(None if clean == text else clean)
 
 
 def _digest(text: str) -> bytes:

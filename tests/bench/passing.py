@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -112,7 +113,47 @@ def said_in(content: bytes, stream: bool) -> str:
     return "".join(json.loads(event)["choices"][0]["delta"].get("content", "") for event in events)
 
 
+def longest(port: int, path: str, number: int, size: int) -> float:
+    """The milliseconds of the longest of so many short requests; another process sends a large one."""
+    command = [sys.executable, __file__, "large", str(port), path, str(size)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as large:
+        assert large.stdin is not None
+        assert large.stdout is not None
+        large.stdout.readline()
+        waits = list[float]()
+        for turn in range(number):
+            if turn == number // 10:
+                large.stdin.write(b"now\n")
+                large.stdin.flush()
+            body = json.dumps({"model": "m", "messages": [{"role": "user", "content": f"Question {turn}?"}]})
+            began = time.perf_counter()
+            ask(port, path, body.encode())
+            waits.append(time.perf_counter() - began)
+            time.sleep(0.02)
+    return 1000 * max(waits[10:])
+
+
+def ask(port: int, path: str, body: bytes) -> bytes:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("POST", path, body, {"content-type": "application/json"})
+    said = connection.getresponse().read()
+    connection.close()
+    return said
+
+
 def main(words: list[str]) -> None:
+    if words[0] == "large":
+        port, path, size = words[1:]
+        body = json.dumps({"model": "m", "messages": conversation(100, int(size))}).encode()
+        print("made", flush=True)
+        sys.stdin.readline()
+        ask(int(port), path, body)
+        return
+    if words[0] == "beside":
+        first, second, number, size = map(int, words[1:])
+        found = [longest(port, "/v1/chat/completions", number, size) for port in (first, second)]
+        print(json.dumps(found))
+        return
     if words[0] == "time":
         first, second, number, many, size, stream = map(int, words[1:])
         ways = [

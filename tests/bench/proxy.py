@@ -16,6 +16,7 @@ from zoolab import watch
 
 PASSING = [sys.executable, str(Path(__file__).parent / "passing.py")]
 REQUESTS = 210
+BESIDE, LARGE = 400, 20_000_000
 SIZES = {"a short conversation": (2, 100), "a conversation of 200 kB": (100, 200_000)}
 
 
@@ -30,18 +31,38 @@ def started(*words: object) -> Iterator[int]:
             process.kill()
 
 
+@contextmanager
+def watching(endpoint: int) -> Iterator[int]:
+    """A watch of an endpoint that writes to a folder; its port."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        watch(to=f"http://127.0.0.1:{endpoint}", folder=Path(folder)) as seen,
+    ):
+        yield int(seen.url.rpartition(":")[2])
+
+
+def seconds(*words: object) -> tuple[float, float]:
+    """What passing.py measures without and with a watch."""
+    command = [*PASSING, *map(str, words)]
+    timed = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    plain, ours = (milliseconds / 1000 for milliseconds in json.loads(timed.stdout))
+    return plain, ours
+
+
 def rows(effort: Effort) -> Iterator[Row]:
-    """The whole answer, and the first byte of a streamed one; medians of the requests."""
+    """The whole answer, and the first byte of a streamed one; medians of the requests.
+
+    And the longest of many short requests beside a large one.
+    """
     requests = int(REQUESTS * max(effort.part, 0.2))
     with started("endpoint") as endpoint, started("through", endpoint) as through:
         for what, (messages, size) in SIZES.items():
             for stream, part in ((False, "whole"), (True, "first byte")):
-                with (
-                    tempfile.TemporaryDirectory() as folder,
-                    watch(to=f"http://127.0.0.1:{endpoint}", folder=Path(folder)) as seen,
-                ):
-                    watched = seen.url.rpartition(":")[2]
+                with watching(endpoint) as watched:
                     words = ["time", through, watched, requests, messages, size, int(stream)]
-                    timed = subprocess.run([*PASSING, *map(str, words)], stdout=subprocess.PIPE, check=True)
-                plain, ours = (milliseconds / 1000 for milliseconds in json.loads(timed.stdout))
+                    plain, ours = seconds(*words)
                 yield Row("proxy", f"{what}, {part}", ours, plain, ours / plain, "a plain pass-through")
+        with watching(endpoint) as watched:
+            plain, ours = seconds("beside", through, watched, BESIDE, LARGE)
+        what = f"the longest of {BESIDE} beside one of 20 MB"
+        yield Row("proxy", what, ours, plain, ours / plain, "a plain pass-through")

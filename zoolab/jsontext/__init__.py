@@ -21,10 +21,6 @@ MAX_CHARS = 1 << 20
 MAX_DEPTH = 64
 MAX_DIGITS = 400
 
-# Possessive and closed by the end of the text as well: linear on any input.
-_STRING = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
-_STRINGS = re.compile(_STRING, re.DOTALL)
-_NO_BRACKETS = re.compile(rf'(?:{_STRING}|[^"\[\]{{}}]++)++', re.DOTALL)
 _BRACKETS = re.compile(r"[\[{]+|[\]}]+")
 _LONG_NUMBER = re.compile(rf"[0-9.]{{{MAX_DIGITS + 1}}}")
 _COMMA = re.compile(r",[ \t\n\r]*+")
@@ -108,13 +104,16 @@ def decode_line(line: str, depth: int) -> Any:
 def nesting(text: str, limit: int = 0) -> int:
     """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted."""
     depth = deepest = 0
-    if text.count("{") + text.count("[") > limit:
-        for run in _BRACKETS.findall(_NO_BRACKETS.sub("", text)):
-            if run[0] in "[{":
-                depth += len(run)
-                deepest = max(deepest, depth)
-            else:
-                depth -= len(run)
+    if text.count("{") + text.count("[") <= limit:
+        return deepest
+    # Without escaped backslashes and quotes, each quote that is left begins or ends a string.
+    outside_strings = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
+    for run in _BRACKETS.findall(outside_strings):
+        if run[0] in "[{":
+            depth += len(run)
+            deepest = max(deepest, depth)
+        else:
+            depth -= len(run)
     return deepest
 
 
@@ -196,9 +195,6 @@ def _check_bounds(text: str, most: int) -> None:
         raise NotStrictJSON(f"at most {most:,} characters", f"{len(text):,}")
     if nesting(text, MAX_DEPTH) > MAX_DEPTH:
         raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more")
-    # Digits in a string are no number, but few texts have so many that it must be looked at.
-    if _LONG_NUMBER.search(text) and _LONG_NUMBER.search(_STRINGS.sub(" ", text)):
-        raise NotStrictJSON(f"numbers of at most {MAX_DIGITS} digits", "a longer one")
 
 
 def _syntax_problem(text: str, error: json.JSONDecodeError) -> NotStrictJSON:
@@ -223,8 +219,19 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+def _short(text: str) -> str:
+    """The digits of a number, unless they are too many."""
+    if len(text) > MAX_DIGITS and _LONG_NUMBER.search(text):
+        raise NotStrictJSON(f"numbers of at most {MAX_DIGITS} digits", "a longer one")
+    return text
+
+
+def _whole(text: str) -> int:
+    return int(_short(text))
+
+
 def _finite(text: str) -> float:
-    number = float(text)
+    number = float(_short(text))
     if not math.isfinite(number):
         raise NotStrictJSON("a finite number", excerpt(text, 20))
     return number
@@ -234,7 +241,9 @@ def _no_constant(name: str) -> NoReturn:
     raise NotStrictJSON("a JSON value", name)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_int=_whole, parse_float=_finite, parse_constant=_no_constant
+)
 _LINES = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _STRICT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

@@ -10,6 +10,9 @@ forwarding.py     the real endpoint answers, and its replies can be broken on th
 answering.py      a model of zoolab answers in its place
 recorded.py       a recording answers an ordinary client
 conversations.py  which request belongs to which conversation
+passing.py        the servers that requests pass through, and the ear that is told
+recorder.py       what the ear heard becomes traces and a recording
+carrier.py        a process of its own for what passes through
 seen.py           all of this around a program, or around code in a notebook; a page that grows
 watch.py          who answers the program, and what of that is broken on purpose
 changes.py        what the program changed between two requests; that, and what is wrong, as a report

@@ -21,6 +21,8 @@ from zoolab_connect.proxy.recognising import api_of_request, path_without_stream
 
 #: Seconds that a connection may take. An answer may take as long as it likes.
 _CONNECT = 10.0
+#: Bytes of a request that are sent at once.
+_PIECE = 1 << 16
 #: Headers that concern one connection only (RFC 9110, 7.6.1).
 _ONE_HOP = {
     *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
@@ -60,8 +62,13 @@ class Forward:
             return refusal(request, 400, "the path of the request does not begin with /")
         target = self._endpoint_of(request).target(request.path)
         headers = _readable(_end_to_end(Headers.of(request.headers)).without(_OURS)).raw()
+        content: bytes | Iterator[bytes] = request.content
+        if len(request.content) > _PIECE:
+            # What is sent whole is copied again for each part of it that the network takes.
+            content = _parts(request.content)
+            headers.append((b"content-length", str(len(request.content)).encode()))
         try:
-            outgoing = http.Request(request.method, target, headers=headers, content=request.content)
+            outgoing = http.Request(request.method, target, headers=headers, content=content)
             answer = self._client.send(outgoing, stream=True)
         except (http.HTTPError, http.InvalidURL) as error:
             host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", target)
@@ -72,12 +79,20 @@ class Forward:
     def _endpoint_of(self, request: HttpRequest) -> Endpoint:
         if request.door is not None:
             return request.door
-        variable = api_of_request(request.path, request.headers, request.body).address_from
+        # The body of a large request is read only if nothing else tells.
+        name, path, headers = request.api, request.path, request.headers
+        api = APIS[name] if name else api_of_request(path, headers, request.body)
+        variable = api.address_from
         return next((each for each in self.endpoints if variable in each.variables), self.endpoints[0])
 
     def close(self) -> None:
         """Close the connections to the endpoints."""
         self._client.close()
+
+
+def _parts(content: bytes) -> Iterator[bytes]:
+    for place in range(0, len(content), _PIECE):
+        yield content[place : place + _PIECE]
 
 
 def _readable(headers: Headers) -> Headers:

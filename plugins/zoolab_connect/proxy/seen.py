@@ -3,106 +3,45 @@
 from __future__ import annotations
 
 import os
-import queue
-import re
 import secrets
 import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.apis.chat import completion_of
 from zoolab.errors import InvalidInput
 from zoolab.fault import Fault
 from zoolab.jsontext import excerpt
-from zoolab.models.recording import Header, Recording
-from zoolab.models.replay import Replay
-from zoolab.records import Reply
+from zoolab.models.recording import Header
 from zoolab.runs import Trace, inspect
-from zoolab.secrets import scrub
 from zoolab.show.page import growing_page, render_steps
 from zoolab_connect.proxy.addresses import Endpoint, endpoints_of
+from zoolab_connect.proxy.carrier import Carrier
 from zoolab_connect.proxy.changes import Report, what_changed
-from zoolab_connect.proxy.conversations import Conversation, Conversations
-from zoolab_connect.proxy.encodings import Decoder
 from zoolab_connect.proxy.exchange import (
-    MAX_BYTES,
-    Heard,
     HttpRequest,
     HttpResponse,
     Upstream,
-    read_request,
-    said_in,
 )
+from zoolab_connect.proxy.passing import Passing
 from zoolab_connect.proxy.recognising import watched
+from zoolab_connect.proxy.recorder import Recorder
 from zoolab_connect.proxy.server import LoopbackServer
 from zoolab_connect.taped import TAPE, TAPE_MODE
 
 if TYPE_CHECKING:
     from zoolab.show.inspector.inspector import Inspector
 
-#: The file of a folder that the program can be answered from again.
-RECORDING = "recording.jsonl"
 #: The file of a folder with the calls of the program's own tools, those that it marks with `zoolab.taped`.
 TOOLS = "tools.jsonl"
-# The last event of a stream, and whole: no text of a model can begin a line of the stream.
-_LAST = re.compile(
-    rb'\ndata: ?(?:\[DONE\]|\{"type": ?"(?:message_stop|response\.(?:completed|incomplete|failed))").*\n\n\Z',
-    re.DOTALL,
-)
-
-#: Paths that are counted, and the length of one.
-_MOST_PATHS, _LONGEST_PATH = 100, 200
-_OTHER_PATHS = "other paths"
-#: Characters of what is said of a request that cannot be read.
-_LONGEST_SAID = 500
-#: Bytes that may wait to be written before the next request waits as well, and those that each task adds.
-_MOST_WAITING, _OF_TASK = MAX_BYTES, 1_000
-#: Seconds that the end of an answer waits until it is written: if fewer bytes than _LITTLE wait, or more.
-_PATIENCE, _LITTLE, _HASTE = 10.0, 500_000, 0.03
 #: Seconds after which a browser that waits is told that nothing is new.
 _QUIET = 15.0
 #: Steps on a page. It is for watching; `Trace.to_html` makes a page of one conversation.
 _MOST_STEPS = 2_000
-
-
-def _tapped(answer: HttpResponse, heard: Callable[[Heard], None]) -> HttpResponse:
-    """An answer. Once its content is whole, and before the program knows that, `heard` is told what came, or
-    else when it is closed."""
-    kept: list[bytes] = []
-    waiting = [heard]
-    decoder = Decoder(answer.headers.get("content-encoding", ""), MAX_BYTES)
-    length = answer.headers.get("content-length")
-
-    def tell(*, whole: bool) -> None:
-        if waiting:
-            waiting.pop()(Heard(b"".join(kept), whole, decoder.problem))
-
-    def pieces() -> Iterator[bytes]:
-        size = 0
-        for piece in answer.content:
-            plain = decoder.feed(piece)
-            kept.append(plain)
-            size += len(piece)
-            if str(size) == length:
-                tell(whole=decoder.is_whole)
-            if plain.endswith(b"\n\n") and _LAST.search(b"\n" + plain):
-                tell(whole=True)
-            yield piece
-        tell(whole=decoder.is_whole)
-
-    def close() -> None:
-        answer.close()
-        tell(whole=False)
-
-    return replace(answer, content=pieces(), close=close)
 
 
 class LivePages:
@@ -118,11 +57,10 @@ class LivePages:
         self._changed = threading.Condition()
         self._version, self._over, self._open = 0, False, 0
 
-    def of(self, path: str) -> HttpResponse | None:
-        """The page of this address; None if it is none of zoolab's."""
-        if not path.startswith("/zoolab/"):
-            return None
-        if not secrets.compare_digest(path.encode(), self.path.encode()):
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        """The page, if a request has its address."""
+        known = secrets.compare_digest(request.path.encode(), self.path.encode())
+        if request.method != "GET" or not known:
             return HttpResponse(404, {}, [])
         headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
         content = self._grow()
@@ -176,7 +114,8 @@ class Seen(AbstractContextManager["Seen"]):
     While it is open, `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` and the like name this place, in this process
     and in those that it starts, so clients that are made meanwhile pass through here. Each path is the one
     that the program uses without a watch. If requests are forwarded, each endpoint has a port of its own, so
-    that a key goes nowhere else. Keys are passed on and never kept.
+    that a key goes nowhere else. Keys are passed on and never kept. With `carried`, a process of its own
+    passes them on.
     """
 
     def __init__(
@@ -187,6 +126,7 @@ class Seen(AbstractContextManager["Seen"]):
         endpoints: Sequence[Endpoint] = (),
         *,
         forwards: bool = False,
+        carried: bool = False,
         key: str = "",
         port: int = 0,
         ended: Callable[[], None] = lambda: None,
@@ -195,38 +135,27 @@ class Seen(AbstractContextManager["Seen"]):
         self.folder = folder
         #: The tape that the program's own tools play; None if there is none, so that they run.
         self.tape = tape
-        #: Requests that could not be read as a conversation, and why. They were passed on all the same,
-        #: unless they broke off or were no HTTP.
-        self.unread: list[str] = []
-        #: Requests that passed and ask for no reply, counted by method and path; of many paths, the first.
-        self.passed: Counter[str] = Counter()
-        #: What was broken on purpose, in all conversations.
-        self.faults: list[Fault] = []
-        self._upstream, self._who, self._key, self._ended = upstream, who, key, ended
+        self._upstream, self._key, self._ended = upstream, key, ended
         self._endpoints, self._forwards = tuple(endpoints) or endpoints_of({}), forwards
-        self._doors: dict[Endpoint, LoopbackServer] = {}
-        self._port = port
-        self._keeper: Replay | None = None
-        self._conversations = Conversations(self._begin, self._grown)
+        self._carried, self._port = carried, port
+        self._recorder = Recorder(folder, who, self._grown)
         self._inspectors: list[Inspector] = []
-        self._told: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        #: How many bytes wait to be written.
-        self._waiting, self._most_waiting, self._room = 0, _MOST_WAITING, threading.Condition()
         self._before: dict[str, str | None] = {}
+        self._switches = sys.getswitchinterval()
         self.pages = LivePages(lambda: self.traces)
 
     def __enter__(self) -> Self:
-        # What passes through must not wait for what is written about it.
-        self._switches = sys.getswitchinterval()
-        sys.setswitchinterval(min(self._switches, 0.0005))
-        self._server = LoopbackServer(self._answer, self._port, self._odd)
-        if self._forwards:
-            self._doors = {
-                each: LoopbackServer(partial(self._answer, door=each), odd=self._odd)
-                for each in self._endpoints
-            }
-        self._recorder = threading.Thread(target=self._record, daemon=True)
-        self._recorder.start()
+        recorder = self._recorder
+        self._passing: Passing | Carrier
+        if self._carried:
+            self._passing = Carrier(self._endpoints, recorder, self._port)
+        else:
+            # What passes through must not wait for what is written about it.
+            sys.setswitchinterval(min(self._switches, 0.0005))
+            doors = self._endpoints if self._forwards else ()
+            self._passing = Passing(self._upstream, recorder, doors, self._port)
+        recorder.start()
+        self._page_server = LoopbackServer(self.pages.answer)
         for name, text in self.environment.items():
             self._before[name] = os.environ.get(name)
             os.environ[name] = text
@@ -239,12 +168,12 @@ class Seen(AbstractContextManager["Seen"]):
             else:
                 os.environ[name] = text
         self._before = {}
-        self._told.put(None)
-        self._recorder.join()
+        self._passing.tell_all()
+        self._recorder.close()
         sys.setswitchinterval(self._switches)
         self.pages.close()
-        for server in (self._server, *self._doors.values()):
-            server.close()
+        self._page_server.close()
+        self._passing.close()
         self._ended()
         for number, trace in enumerate(self.traces, 1):
             if self.folder is not None:
@@ -256,29 +185,47 @@ class Seen(AbstractContextManager["Seen"]):
     @property
     def url(self) -> str:
         """Where the server is, without a path."""
-        return self._server.url
+        return self._passing.url
 
     @property
     def page(self) -> str:
         """The address of the page that shows the traces as they grow."""
-        return self.url + self.pages.path
+        return self._page_server.url + self.pages.path
 
     @property
     def traces(self) -> list[Trace]:
         """A trace for each conversation, in the order in which they began."""
-        return self._conversations.traces
+        return self._recorder.conversations.traces
+
+    @property
+    def unread(self) -> list[str]:
+        """Requests that could not be read as a conversation, and why.
+
+        They were passed on all the same, unless they broke off or were no HTTP.
+        """
+        return self._recorder.unread
+
+    @property
+    def passed(self) -> Counter[str]:
+        """Requests that ask for no reply, counted by method and path; of many paths, the first."""
+        return self._recorder.passed
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What was broken on purpose, in all conversations."""
+        return self._recorder.faults
 
     @property
     def failures(self) -> list[dict[int, str]]:
         """For each conversation, what was refused or broke off, by the number of the request."""
-        return [dict(conversation.failures) for conversation in self._conversations.all]
+        return [dict(conversation.failures) for conversation in self._recorder.conversations.all]
 
     @property
     def environment(self) -> dict[str, str]:
         """What a program must be told to pass through here, as environment variables."""
         own: dict[str, str] = {}
         for endpoint in self._endpoints:
-            place = self._doors.get(endpoint, self._server).url + endpoint.path
+            place = self._passing.doors.get(endpoint, self.url) + endpoint.path
             own |= dict.fromkeys(endpoint.variables, place)
         before = {**os.environ, **self._before}
         for name in ("NO_PROXY", "no_proxy"):
@@ -323,94 +270,8 @@ class Seen(AbstractContextManager["Seen"]):
 
     def wait(self) -> None:
         """Wait until all that has passed through is in the traces."""
-        seen = threading.Event()
-        if self._recorder.is_alive():
-            self._later(seen.set)
-            seen.wait()
-
-    # What passes through
-
-    def _answer(self, request: HttpRequest, door: Endpoint | None = None) -> HttpResponse:
-        request = replace(request, door=door)
-        page = self.pages.of(request.path) if request.method == "GET" else None
-        if page is not None:
-            return page
-        if request.api is None:
-            self._later(partial(self._pass, request))
-            return self._upstream(request)
-        api, came = request.api, perf_counter()
-        found: list[Conversation] = []  # none if the request cannot be read as one of a conversation
-        size = len(request.content)
-        self._later(lambda: found.append(self._conversations.ask(*read_request(api, request), came)), size)
-        response = self._upstream(request)
-
-        def hear(heard: Heard) -> None:
-            ended = perf_counter()
-            written = self._later(
-                lambda: self._answered(found, response, said_in(api, response, heard), ended),
-                len(heard.content),
-            )
-            # The program knows the end of its answer when that is written, unless that takes long.
-            written.wait(_PATIENCE if self._waiting < _LITTLE else _HASTE)
-
-        return _tapped(response, hear)
-
-    def _odd(self, said: str) -> None:
-        self._later(lambda: self.unread.append(scrub(said)[:_LONGEST_SAID]))
-
-    def _later(self, task: Callable[[], None], size: int = 0) -> threading.Event:
-        """Have something done after all that came before; waits if too much waits already. Tells the end."""
-        done = threading.Event()
-        with self._room:
-            self._room.wait_for(lambda: self._waiting < self._most_waiting or not self._recorder.is_alive())
-            self._waiting += size + _OF_TASK
-
-        def do() -> None:
-            try:
-                task()
-            finally:
-                with self._room:
-                    self._waiting -= size + _OF_TASK
-                    self._room.notify_all()
-                done.set()
-
-        self._told.put(do)
-        return done
-
-    # What is made of it, in a thread of its own
-
-    def _record(self) -> None:
-        while (task := self._told.get()) is not None:
-            try:
-                task()
-            except Exception as error:  # whatever passes through, the watch goes on
-                self.unread.append(scrub(str(error)))
-
-    def _pass(self, request: HttpRequest) -> None:
-        name = scrub(f"{request.method} {request.path.partition('?')[0]}")[:_LONGEST_PATH]
-        self.passed[name if name in self.passed or len(self.passed) < _MOST_PATHS else _OTHER_PATHS] += 1
-
-    def _answered(
-        self, found: list[Conversation], response: HttpResponse, said: Reply | str, came: float
-    ) -> None:
-        self.faults += response.faults
-        for conversation in found:
-            self._conversations.answer(conversation, said, came, next(iter(response.faults), None))
-            if self.folder is not None and isinstance(said, Reply):
-                self._keep(self.folder / RECORDING, conversation, said)
-
-    def _keep(self, path: Path, conversation: Conversation, reply: Reply) -> None:
-        if self._keeper is None:
-            Recording(path, self._who)
-            self._keeper = Replay(path)
-        if conversation.request is not None:
-            response = {**completion_of(reply), "sent": dict(conversation.sent)}
-            self._keeper.recording.add(self._keeper.body(conversation.request), response)
-
-    def _begin(self, model: str) -> Trace:
-        number = len(self._conversations.all) + 1
-        path = None if self.folder is None else self.folder / f"{number:03}.jsonl"
-        return Trace(path, meta={"model": model, "watched": number})
+        self._passing.tell_all()
+        self._recorder.wait()
 
     def _grown(self, trace: Trace) -> None:
         self.pages.grown()

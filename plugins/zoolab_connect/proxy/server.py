@@ -11,8 +11,8 @@ import socket
 import struct
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from http import HTTPStatus
 from socketserver import BaseRequestHandler, TCPServer, ThreadingMixIn
 from time import monotonic
@@ -56,10 +56,29 @@ class LoopbackServer(ThreadingMixIn, TCPServer):
             what = f"cannot listen on port {port}: {getattr(error, 'strerror', None) or error}"
             raise InvalidInput(what, advice="take another port, or 0 for a free one") from None
         self.answer, self.odd = answer, odd
+        self._busy, self._counting = 0, threading.Lock()
         self.server_port = int(self.server_address[1])
         self.url = f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count a request as one that is being answered."""
+        self._count(1)
+        try:
+            yield
+        finally:
+            self._count(-1)
+
+    def _count(self, more: int) -> None:
+        with self._counting:
+            self._busy += more
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being answered."""
+        return self._busy > 0
 
     def close(self) -> None:
         """Take no more requests; those that are being answered end with the program."""
@@ -108,7 +127,8 @@ class _Connection(BaseRequestHandler):
                 self.server.odd(f"{name}the request broke off, or is no HTTP: {problem}")
             self._refuse(problem)
             return False
-        self._send(asked.method, self.server.answer(asked))
+        with self.server.answering():
+            self._send(asked.method, self.server.answer(asked))
         return self._wire.our_state is h11.DONE and self._wire.their_state is h11.DONE
 
     def _next(self) -> Any:

@@ -25,7 +25,8 @@ from zoolab_connect.proxy.addresses import endpoints_of
 from zoolab_connect.proxy.answering import AnsweredBy
 from zoolab_connect.proxy.exchange import Upstream
 from zoolab_connect.proxy.forwarding import Forward, endpoint_model
-from zoolab_connect.proxy.seen import RECORDING, TOOLS, Seen
+from zoolab_connect.proxy.recorder import RECORDING
+from zoolab_connect.proxy.seen import TOOLS, Seen
 
 #: The faults that reach a program through its traffic; those of tools do not.
 TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))
@@ -162,13 +163,24 @@ def watch(
         return Seen(AnsweredBy(model), place, header, endpoints, key="none", port=port, tape=tape)
     forward = Forward(endpoints)
     upstream: Upstream = forward
-    if recorded is not None or plan.rates:
+    answers = recorded is not None or bool(plan.rates)
+    if answers:
         upstream = AnsweredBy(
             model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward
         )
     header = Header("authored" if changed else "recorded", "", scrub(endpoints[0].address))
     ended = forward.close
-    return Seen(upstream, place, header, endpoints, forwards=True, port=port, ended=ended, tape=tape)
+    return Seen(
+        upstream,
+        place,
+        header,
+        endpoints,
+        forwards=True,
+        carried=not answers,
+        port=port,
+        ended=ended,
+        tape=tape,
+    )
 
 
 def traffic_plan(
