@@ -86,6 +86,22 @@ def test_a_request_that_is_being_answered_when_the_watch_ends_gets_its_answer() 
     assert [trace.outcome for trace in seen.traces] == ["open"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_watch_ends_beside_a_process_that_was_forked_in_it() -> None:
+    program = f"""
+import os, time
+from zoolab import watch
+with watch(to={"http://127.0.0.1:9/v1"!r}):
+    child = os.fork()
+    if not child:
+        time.sleep(600)
+print("ended")
+os.kill(child, 9)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ended.stdout == "ended\n", ended.stderr
+
+
 def test_the_end_of_its_process_is_told_and_holds_nobody() -> None:
     with answered_by(hello) as url, watch(to=f"{url}/v1") as seen:
         ask("Hi")

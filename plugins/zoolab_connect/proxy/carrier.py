@@ -6,6 +6,7 @@ carrier tells what an `Ear` is told, each frame with a number; it is told when t
     to the carrier      endpoints, port                            first
                         "written", frame                           what the frame told is in the traces
                         "tell", number                             is answered once all before it is told
+    "end", 0
     from the carrier    "ready", time, address, address ...        or "refused", and why
                         "asked", frame, number, ...
                         "heard", frame, number, ...
@@ -126,8 +127,8 @@ class Carrier:
     def close(self) -> None:
         """Take no more requests; those that are being answered go on."""
         self._closing = True
-        with self._writing, suppress(*_NOBODY):
-            self._to.close()
+        # A process that was forked meanwhile may hold the pipe open.
+        self._say("end", 0)
         self._listening.join()
         self._close_pipes()
 
@@ -257,6 +258,8 @@ def main() -> None:
     _write(pipe, ["ready", perf_counter(), passing.url, *passing.doors.values()])
     while (frame := _read(sys.stdin.buffer)) is not None:
         kind, number = frame[0]
+        if kind == "end":
+            break
         if kind == "written":
             teller.written(number)
         else:
