@@ -225,13 +225,19 @@ def check_import() -> None:
 
 def make_relative() -> None:
     """Write the place of zoolab relative to .venv: Python up to 3.12 reads it in the locale's encoding."""
-    # An installer writes the bytes of the path, or what the locale makes of them.
-    absolute = (os.fsencode(HERE), str(HERE).encode("utf-8", "surrogateescape"))
+    ours = (HERE, HERE / "plugins")
     for path in VENV.glob(
         "lib*/python*/site-packages/*.pth" if os.name != "nt" else "Lib/site-packages/*.pth"
     ):
-        if path.read_bytes().strip() in absolute:
-            path.write_text(os.path.relpath(HERE, path.parent.resolve()) + "\n", encoding="utf-8")
+        relative = {
+            # An installer writes the bytes of the path, or what the locale makes of them.
+            written: os.fsencode(os.path.relpath(place, path.parent.resolve()))
+            for place in ours
+            for written in (os.fsencode(place), str(place).encode("utf-8", "surrogateescape"))
+        }
+        lines = path.read_bytes().splitlines()
+        if relative.keys() & {*lines}:
+            path.write_bytes(b"".join(relative.get(line, line) + b"\n" for line in lines))
 
 
 def ensure_pip() -> None:

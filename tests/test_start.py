@@ -44,7 +44,7 @@ from zipfile import ZipFile
 
 INFO = "zoolab-0.dist-info"
 FILES = {
-    "zoolab.pth": str(Path(__file__).parent),
+    "zoolab.pth": "\\n".join(map(str, (Path(__file__).parent, Path(__file__).parent / "plugins"))),
     f"{INFO}/METADATA": "Metadata-Version: 2.1\\nName: zoolab\\nVersion: 0\\n"
         "Provides-Extra: course\\nProvides-Extra: dev\\n",
     f"{INFO}/WHEEL": "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
