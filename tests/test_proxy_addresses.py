@@ -286,3 +286,24 @@ def test_a_fixed_port_is_taken_and_leads_by_what_is_asked(monkeypatch):
             post(f"{seen.url}/v1/chat/completions", CHAT)
             post(f"{seen.url}/v1/messages", {**CHAT, "max_tokens": 5}, **ANTHROPIC)
     assert (len(one.asked), len(two.asked), len(seen.traces)) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("base", "variable", "asked", "target"),
+    [
+        # litellm reads GEMINI_API_BASE, and leaves the version to it.
+        ("http://h", "GEMINI_API_BASE", "/models/m:generateContent", "/v1beta/models/m:generateContent"),
+        (
+            "http://h",
+            "GEMINI_API_BASE",
+            "/v1beta/models/m:generateContent",
+            "/v1beta/models/m:generateContent",
+        ),
+        ("http://h/v1beta", "GEMINI_API_BASE", "/v1beta/models/m", "/v1beta/models/m"),
+        # What the user named stands as it is.
+        ("http://h", "GOOGLE_GEMINI_BASE_URL", "/models/m:generateContent", "/models/m:generateContent"),
+    ],
+)
+def test_a_version_is_added_behind_variables_that_the_user_did_not_set(base, variable, asked, target):
+    found = [each for each in endpoints_of({"GOOGLE_GEMINI_BASE_URL": base}) if variable in each.variables]
+    assert [each.target(asked) for each in found] == [f"http://h{target}"]

@@ -48,7 +48,7 @@ class Endpoint:
         """
         version = _VERSION.match(APIS[self.api].path)
         base = self.path.rstrip("/")
-        if not self.given and version and path.startswith(f"{base}/"):
+        if not (self.given or _VERSION_AT_END.search(base)) and version and path.startswith(f"{base}/"):
             rest = path.removeprefix(base)
             if not _VERSION.match(rest):
                 return f"{self.origin}{base}{version.group()}{rest}"
@@ -85,7 +85,7 @@ def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[Endpoint
     >>> [each.address for each in endpoints_of({}, "http://host.example/x/v1")][:2]
     ['http://host.example/x/v1', 'http://host.example/x']
     """
-    found: dict[tuple[str, str], Endpoint] = {}
+    found: dict[tuple[str, str, bool], Endpoint] = {}
     for api, names in variables().items():
         own = environment.get(names[0])
         as_it_stands = _VERSION_AT_END.search(APIS[api].address) is not None
@@ -95,8 +95,9 @@ def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[Endpoint
                 address = to if as_it_stands else _VERSION_AT_END.sub("", to).rstrip("/")
             else:
                 address = APIS[api].address_said(said)
-            before = found.get((api, address))
+            # Clients that read another variable than the user's may leave the version to the address.
+            given = as_it_stands if to else bool(environment.get(variable))
+            before = found.get((api, address, given))
             named = (*(before.variables if before else ()), variable)
-            given = bool(said) or bool(to and as_it_stands)
-            found[api, address] = Endpoint(api, address, named, given or bool(before and before.given))
+            found[api, address, given] = Endpoint(api, address, named, given)
     return tuple(found.values())
