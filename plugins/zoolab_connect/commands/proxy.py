@@ -141,11 +141,11 @@ def _tell(seen: Seen, folder: Path, report: bool) -> None:
         calls = counted(len(trace.tool_calls), "call")
         tell(f"conversation {number}: {counted(len(trace.turns), 'request')}, {calls}; {trace.outcome}")
         for turn, why in failures.items():
-            tell(f"  request {turn}: {one_line(why, 200)}")
+            tell(f"  request {turn}: {one_line(why, 500)}")
         if report:
             print(seen.what_changed(number - 1), file=sys.stderr)
     for why in seen.unread:
-        tell(f"not read: {one_line(why, 200)}")
+        tell(f"not read: {one_line(why, 500)}")
     for name, times in seen.passed.most_common(_MOST_PASSED):
         tell(f"not understood, passed on: {name}, {counted(times, 'time')}")
     if (more := len(seen.passed) - _MOST_PASSED) > 0:
