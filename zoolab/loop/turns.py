@@ -268,7 +268,7 @@ class Turns:
         for call in calls:
             budget = call.name if call.name in self.registry else None
             failed = before.get(budget, 0)
-            verdict = self._judge(call, is_last=call is calls[-1])
+            verdict = self.tape.verdict(call) or self._judge(call, is_last=call is calls[-1])
             self._note_denied(call)
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
@@ -345,8 +345,8 @@ class Turns:
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
                 outcome = next(done) if slot in jobs else outcomes[slot]
-                if slot in asked and slot not in played:
-                    outcome = self._kept(*asked[slot], outcome, ran=slot in jobs)
+                if slot in asked and slot not in played and self.interrupt is None:  # it goes on no tape
+                    outcome = self.tape.keep(*asked[slot], outcome, slot in jobs)
                 said = played.get(slot)
                 self.made[slot] = replace(said, tool_call_id=call.id) if said else self._make(call, outcome)
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
@@ -404,16 +404,13 @@ class Turns:
             raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
         return reply
 
-    def _judge(self, call: ToolCall, is_last: bool) -> Verdict:
-        return self.tape.verdict(call) or self._judge_now(call, is_last)
-
     def _judge_again(self, call: ToolCall, verdict: Verdict, is_last: bool) -> Verdict:
         """Judge a call that is about to run, if only a tape has done it: what may run is said today."""
         if self.tape.verdict(call) is not verdict:
             return verdict
-        return self._judge_now(replace(call, arguments=canonical(verdict.arguments)), is_last)
+        return self._judge(replace(call, arguments=canonical(verdict.arguments)), is_last)
 
-    def _judge_now(self, call: ToolCall, is_last: bool) -> Verdict:
+    def _judge(self, call: ToolCall, is_last: bool) -> Verdict:
         if self.request.tool_choice == "none":
             return refusal("permission_denied", "no call, since tool_choice is none", excerpt(call.name))
         most = self.limits.calls_per_turn
@@ -483,10 +480,6 @@ class Turns:
         except Interrupted as interrupt:
             self.interrupt = interrupt
             return interrupt.outcomes
-
-    def _kept(self, tool: Tool, arguments: dict[str, Any], outcome: Outcome, ran: bool) -> Outcome:
-        """The outcome of a call that was not on the tape; one that was interrupted goes on no tape."""
-        return outcome if self.interrupt else self.tape.keep(tool, arguments, outcome, ran)
 
     def _make(self, call: ToolCall, outcome: Outcome) -> Result:
         tool = self.registry.get(call.name) if call.slot in self.ran else None
