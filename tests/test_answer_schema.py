@@ -40,9 +40,9 @@ from zoolab.errors import (
 )
 from zoolab.plots import RetryWaterfallDisplay
 from zoolab.repair import RuleRepair
-from zoolab.show.text import to_markdown
 from zoolab.show.wording import headline
 from zoolab.trace.log import drive
+from zoolab_connect.protocol import to_markdown
 from zoolab_study.journal import line_of, summary_of
 
 SCHEMA = {

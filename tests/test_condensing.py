@@ -16,9 +16,9 @@ from zoolab.apis.conversation import check_conversation
 from zoolab.errors import InvalidInput
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
-from zoolab.show.text import to_markdown
 from zoolab.tokens import tokens_in
 from zoolab.trace.log import drive
+from zoolab_connect.protocol import to_markdown
 from zoolab_study import experiment
 
 LAB = Path(__file__).parent.parent / "labs" / "l2" / "right"

@@ -19,13 +19,14 @@ from walks import TOOLS, add
 from zoolab import Limits, Outcome, Scripted, Trace, run, tool
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.records import Reply, Request, Verdict
-from zoolab.trace.frame import COLUMNS, frame_of
+from zoolab.trace.frame import COLUMNS
 from zoolab_connect.faulty import FAULTS
 from zoolab_study import UNSAID, Case, Experiment, Setup, experiment
 from zoolab_study.cases import cases_in
 from zoolab_study.comparison import compare_runs
 from zoolab_study.design import check_described, variants_in
 from zoolab_study.journal import line_of, summary_of, trace_of
+from zoolab_study.results import frame_of_many
 
 CASES = [Case(f"sum-{n}", f"What is {n} + 1?", TOOLS, "add", expected_answer=str(n + 1)) for n in range(4)]
 
@@ -622,7 +623,7 @@ def test_an_experiment_compares_and_plots():
 
 def test_frame_of_many_traces_is_what_their_frames_are():
     traces = [run("Hi", TOOLS, Scripted([[("add", {"a": n}), ("fly", {})], "1"])) for n in range(3)]
-    together = frame_of(iter(traces))
+    together = frame_of_many(iter(traces))
     pd.testing.assert_frame_equal(together, pd.concat([t.to_frame() for t in traces], ignore_index=True))
 
 

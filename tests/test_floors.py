@@ -26,7 +26,7 @@ FLOORS = [
     ["errors"],
     ["extras", "fault", "files", "keywords", "running.interrupts", "jsontext"],
     ["secret_places"],
-    ["plugins", "running.awaited", "running.threads", "schema", "secrets", "text", "tokens"],
+    ["plugins", "running.awaited", "schema", "secrets", "text", "tokens"],
     ["textcalls", "limits"],
     ["messages"],
     ["records.exchange"],

@@ -12,10 +12,10 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply
 from zoolab.runs import Trace, read_conversation, run
-from zoolab.show.text import to_markdown
 from zoolab.steps.define import tool
-from zoolab.trace.further import cut
 from zoolab_connect.awaited import arun
+from zoolab_connect.protocol import to_markdown
+from zoolab_course.chat import cut
 
 
 def allow(step):

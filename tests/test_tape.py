@@ -18,11 +18,11 @@ from zoolab.records import Decision, Limits, Outcome, Reply, Verdict
 from zoolab.repair import LLMRepair, RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.runs import Trace, read_conversation, run
-from zoolab.show.text import to_markdown
 from zoolab.steps.define import as_registry, tool
 from zoolab.trace.codec import MAX_VALUE_CHARS
 from zoolab.trace.events import as_read, events_of
 from zoolab.trace.tape import said_in
+from zoolab_connect.protocol import to_markdown
 
 KEY = "sk-proj-" + "Zq81TestTestTestTest9x"
 

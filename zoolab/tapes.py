@@ -84,3 +84,7 @@ class Tape(Protocol):
         It ran, or it was denied, or a person gave the outcome in its place.
         """
         return outcome
+
+
+class NoTape(Tape):
+    """The tape of a walk that has none: it holds nothing."""

@@ -7,12 +7,15 @@ proxy/        watch a program that zoolab did not write, and run it under each f
 endpoint/     a strict server that plays reported replies to a program, and judges it
 mcp/          the Model Context Protocol
 otel.py       a trace as spans of OpenTelemetry
+protocol.py   a trace as a protocol in Markdown
+diagnosis.py  what went wrong in a trace, with evidence and advice
 textcalls/    calls in the text of further families of models
 wires.py      one turn in the formats of all APIs
 nested.py     a walk as a tool, and a model that calls its own tools
 awaited.py    walks that are awaited
 taped.py      tools whose calls are recorded and played, in programs of any framework
 processes.py  other programs, and how they end
+threads.py    threads that end with the program
 imported.py   files of other programs as traces
 readers/      one file for each kind of these files
 frameworks.py tools of LangChain, pydantic-ai, the OpenAI Agents SDK

@@ -15,7 +15,9 @@ from zoolab.policy import Permissions, Policy
 from zoolab.records import Model, Record, Step
 from zoolab.runs import Trace, run
 from zoolab.tools import ToolRegistry
-from zoolab.trace.further import cut, is_answered
+from zoolab.trace.fork import child_of
+from zoolab.trace.further import is_answered
+from zoolab.trace.summary import outcome_of
 
 #: What the conversation itself says.
 _OWN = ("prompt", "tools", "model", "trace", "go_on", "messages", "first_turn", "meta")
@@ -114,3 +116,10 @@ class Chat:
 
     def _repr_html_(self) -> str:
         return self.trace._repr_html_()
+
+
+def cut(trace: Trace, until: int) -> Trace:
+    """Return a conversation of the first `until` steps, which end with an answer."""
+    child = child_of(trace, until, dict(trace.options))
+    child.outcome, child.ended = outcome_of(child.steps), child.started[-1] if until else None
+    return child

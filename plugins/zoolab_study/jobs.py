@@ -30,7 +30,7 @@ from zoolab.errors import InvalidInput
 from zoolab.extras import needs
 from zoolab.jsontext import excerpt
 from zoolab.running.interrupts import ANEW, IN_TURN, interruptible
-from zoolab.running.threads import Threads
+from zoolab_connect.threads import Threads
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from zoolab_study.plots import AblationDisplay
+
+
+#: How many traces are made a frame at once.
+_AT_ONCE = 2_000
 
 
 class Traces:
@@ -80,7 +85,7 @@ class Experiment:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """One row a step, of all runs: the columns of `Trace.to_frame`."""
-        return frame_of(self.traces)
+        return frame_of_many(self.traces)
 
     @property
     def unfinished(self) -> list[Place]:
@@ -151,3 +156,14 @@ class Experiment:
     def _repr_html_(self) -> str:
         rows = str(self.summary.head(10).to_html()) if len(self) and find_spec("pandas") else ""
         return lines_as_html(repr(self)) + rows
+
+
+def frame_of_many(traces: Iterable[Trace]) -> pd.DataFrame:
+    """Put the steps of many traces into one frame, trace by trace; few traces are held at a time."""
+    needs("pandas")
+    import pandas as pd
+
+    rest = iter(traces)
+    frames = [frame_of(some) for some in iter(lambda: list(islice(rest, _AT_ONCE)), [])]
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else frame_of([])

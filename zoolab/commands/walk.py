@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from zoolab.commands.asking import DEFAULT_RECORDING, DEFAULT_TOOLS, is_live, model_of
 from zoolab.commands.listing import print_json
-from zoolab.errors import ReplayMiss
+from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.jsontext import encode, visible
 from zoolab.loop import Walk, walk
 from zoolab.messages import calls_of
@@ -73,9 +73,10 @@ def _walk(options: argparse.Namespace) -> int:
     finally:
         _keep(trace, options)
     _tell_error(trace)
-    for found in trace.diagnose():
-        if found.code == "no_tool_call":
-            print(visible(f"zoolab: {found.what}: {found.evidence[-1]}; {found.advice}"), file=sys.stderr)
+    with suppress(InvalidInput):  # a plugin diagnoses; without it a walk ends all the same
+        for found in trace.diagnose():
+            if found.code == "no_tool_call":
+                print(visible(f"zoolab: {found.what}: {found.evidence[-1]}; {found.advice}"), file=sys.stderr)
     return 1 if trace.error is not None else 0
 
 

@@ -44,7 +44,7 @@ from zoolab.steps.request import opening_messages
 from zoolab.steps.result import METADATA, make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls, with_arguments
 from zoolab.steps.validate import check_call, check_with_repair, refusal, refuse_unfinished
-from zoolab.tapes import TapedCall
+from zoolab.tapes import NoTape, TapedCall
 from zoolab.tools import Tool, ToolRegistry
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 Ask = Generator[Step, Record | Step | None, Any]
 
 _BY_HAND = Decision("pending", "this tool has no function here: send its Outcome", by="rule")
+_NO_TAPE = NoTape()
 #: The budgets of retries for the final answer and for failed replies; no tool can have these names.
 ANSWER = "the final answer"
 REPLY = "the reply"
@@ -78,8 +79,6 @@ class Turns:
         )
         self.budget = Budget(self.limits)
         self.turn = options.first_turn - 1
-        #: How many turns of the question there were before the walk.
-        self.before = 0
         self.registry: ToolRegistry
         #: What the next request says of calls, unless a tape says it.
         self.choice = options.tool_choice
@@ -93,8 +92,6 @@ class Turns:
         self.ids: CallIds
         #: The reply of this turn.
         self.reply: Reply
-        #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
-        self.failures: dict[str | None, int] = {}
         #: The last result of each call, by its name and its arguments as canonical JSON.
         self.results: defaultdict[str, dict[str, Result]] = defaultdict(dict)
         #: The slots of this turn whose calls ran.
@@ -114,12 +111,13 @@ class Turns:
 
             self.answers = AnswerSchema(options.answer_schema, options.system, options.repair)
             self.system, self.settings = self.answers.asked_for(calls)
-        self.tape = options.tape
-        if self.tape is not None:
-            self.before = self.tape.turns
-            self.failures.update(self.tape.failures)
-            for call, arguments, result in self.tape.earlier:
-                self.results[call.name][_asked(call, arguments)] = result
+        self.tape = _NO_TAPE if options.tape is None else options.tape
+        #: How many turns of the question there were before the walk.
+        self.before = self.tape.turns
+        #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
+        self.failures: dict[str | None, int] = dict(self.tape.failures)
+        for call, arguments, result in self.tape.earlier:
+            self.results[call.name][_asked(call, arguments)] = result
 
     def define(self, registry: ToolRegistry) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
@@ -141,7 +139,7 @@ class Turns:
         choice = self.options.tool_choice
         told = list[Tool]()
         self.known = len(messages) if prompt is not None and self.options.first_turn > 1 else 0
-        if self.tape is not None and self.tape.opens(Messages(messages)):
+        if self.tape.opens(Messages(messages)):
             self._open(messages)
             return
         if self.calls == "text" and choice != "none":
@@ -162,7 +160,7 @@ class Turns:
         self.budget.begin_request()
         self.turn += 1
         first = self.turn == self.options.first_turn
-        taped = None if self.tape is None else self.tape.request(self.messages)
+        taped = self.tape.request(self.messages)
         if taped is None:
             self._choose(first)
             offered, withheld = self.offered, self.withheld
@@ -270,7 +268,7 @@ class Turns:
         for call in calls:
             budget = call.name if call.name in self.registry else None
             failed = before.get(budget, 0)
-            verdict = self._judge(call, is_last=call is calls[-1])
+            verdict = self.tape.verdict(call) or self._judge(call, is_last=call is calls[-1])
             self._note_denied(call)
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
@@ -311,13 +309,13 @@ class Turns:
         for slot, call in enumerate(calls):
             verdict = verdicts[slot]
             tool = self.registry.get(call.name)
-            if verdict.ok and tool is None and self._told(call) is not None:  # it is gone since
+            if verdict.ok and tool is None and self.tape.verdict(call) is not None:  # it is gone since
                 tool = Tool.from_schema(call.name, "", {"type": "object"})
             if verdict.ok and tool is None:  # a person may have allowed what does not exist
                 verdict = check_call(call, self.registry)
             if tool is None or not verdict.ok:
                 outcomes[slot] = refused(call, verdict)
-                if self.tape is not None and (said := self.tape.refusal(call, verdict)):
+                if said := self.tape.refusal(call, verdict):
                     self.made[slot] = replace(said, tool_call_id=call.id)
                 continue
             if self.interrupt is not None:
@@ -347,8 +345,8 @@ class Turns:
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
                 outcome = next(done) if slot in jobs else outcomes[slot]
-                if slot in asked and slot not in played:
-                    outcome = self._kept(*asked[slot], outcome, ran=slot in jobs)
+                if slot in asked and slot not in played and self.interrupt is None:  # it goes on no tape
+                    outcome = self.tape.keep(*asked[slot], outcome, slot in jobs)
                 said = played.get(slot)
                 self.made[slot] = replace(said, tool_call_id=call.id) if said else self._make(call, outcome)
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
@@ -406,20 +404,13 @@ class Turns:
             raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
         return reply
 
-    def _told(self, call: ToolCall) -> Verdict | None:
-        """The verdict that a tape holds on a call."""
-        return None if self.tape is None else self.tape.verdict(call)
-
-    def _judge(self, call: ToolCall, is_last: bool) -> Verdict:
-        return self._told(call) or self._judge_now(call, is_last)
-
     def _judge_again(self, call: ToolCall, verdict: Verdict, is_last: bool) -> Verdict:
         """Judge a call that is about to run, if only a tape has done it: what may run is said today."""
-        if self._told(call) is not verdict:
+        if self.tape.verdict(call) is not verdict:
             return verdict
-        return self._judge_now(replace(call, arguments=canonical(verdict.arguments)), is_last)
+        return self._judge(replace(call, arguments=canonical(verdict.arguments)), is_last)
 
-    def _judge_now(self, call: ToolCall, is_last: bool) -> Verdict:
+    def _judge(self, call: ToolCall, is_last: bool) -> Verdict:
         if self.request.tool_choice == "none":
             return refusal("permission_denied", "no call, since tool_choice is none", excerpt(call.name))
         most = self.limits.calls_per_turn
@@ -439,11 +430,10 @@ class Turns:
 
     def _permit(self, call: ToolCall, tool: Tool, arguments: dict[str, Any]) -> Ask:
         """Return the decision on a call; or its outcome, where a tape or a person gives one."""
-        tape = self.tape
-        taped = None if tape is None else tape.take(call.name, arguments)
+        taped = self.tape.take(call.name, arguments)
         if taped is None:
             decided = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
-            decision = decided if tape is None else tape.decide(tool, arguments, decided)
+            decision = self.tape.decide(tool, arguments, decided)
             if isinstance(decision, TapedCall) or decision.choice != "pending":
                 return decision
             given = yield from self._wait(call, decision)
@@ -490,11 +480,6 @@ class Turns:
         except Interrupted as interrupt:
             self.interrupt = interrupt
             return interrupt.outcomes
-
-    def _kept(self, tool: Tool, arguments: dict[str, Any], outcome: Outcome, ran: bool) -> Outcome:
-        """The outcome of a call that was not on the tape; one that was interrupted goes on no tape."""
-        tape = self.tape
-        return outcome if tape is None or self.interrupt else tape.keep(tool, arguments, outcome, ran)
 
     def _make(self, call: ToolCall, outcome: Outcome) -> Result:
         tool = self.registry.get(call.name) if call.slot in self.ran else None

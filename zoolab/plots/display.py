@@ -124,11 +124,6 @@ def plain(value: object, limit: int = 24) -> str:
     return one_line("".join(c if c.isprintable() else " " for c in text[: 4 * limit]), limit)
 
 
-def percent(share: float) -> str:
-    """A share in whole percent: "50 %"."""
-    return f"{share:.0%}".replace("%", " %")
-
-
 def write(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
     """Write a text as it is: a dollar sign begins no formula."""
     ax.text(x, y, text, parse_math=False, **(_WRITTEN | style))
@@ -183,9 +178,3 @@ def name_rows(ax: Axes, names: list[str]) -> None:
     ax.set_yticks(range(len(names)), [plain(name) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-
-
-def rest(number: int, drawn: int) -> str:
-    """What to say of rows that there is no room for; nothing if all are drawn."""
-    left = number - drawn
-    return f" ({left:,} more {'row is' if left == 1 else 'rows are'} not drawn)" if left > 0 else ""

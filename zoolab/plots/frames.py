@@ -8,7 +8,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.display import Display
 from zoolab.records import KINDS
-from zoolab.trace.frame import to_frame
+from zoolab.trace.frame import frame_of
 from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class StepsDisplay(Display):
     @classmethod
     def from_trace(cls, trace: TraceLog, **options: Any) -> Self:
         """Draw one run; takes the options of `from_frame`; raises `InvalidInput` if it is not a trace."""
-        made: Self = cls.from_frame(to_frame(check_trace(trace)), **options)
+        made: Self = cls.from_frame(frame_of([check_trace(trace)]), **options)
         return made
 
 

@@ -15,7 +15,7 @@ from zoolab.records import KINDS, Decision, Outcome, Reply, Request, Result, Ste
 from zoolab.show.wording import as_text
 from zoolab.text.wording import count
 from zoolab.tools import ToolRegistry
-from zoolab.trace.frame import to_frame
+from zoolab.trace.frame import frame_of
 from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class StepTimelineDisplay(StepsDisplay):
 
         Raises `InvalidInput` if it is no trace.
         """
-        frame = to_frame(check_trace(trace))
+        frame = frame_of([check_trace(trace)])
         for turn in trace.turns:
             ran = {call.ran: call.outcome for call in turn.calls.values() if call.ran and call.outcome}
             first = min((each.started_ms for each in ran.values() if each.started_ms), default=0)

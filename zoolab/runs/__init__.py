@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
     from zoolab.show.inspector.inspector import Inspector
-    from zoolab.trace.diagnosis import Diagnosis
 
 __all__ = ["RunOptions", "Trace", "inspect", "read_conversation", "run"]
 
@@ -216,16 +215,18 @@ class Trace(TraceLog):
 
         return display_lines(self)
 
-    def diagnose(self) -> list[Diagnosis]:
+    def diagnose(self) -> list[Any]:
         """What went wrong, as up to six diagnoses with evidence and advice; empty if there is no evidence.
 
         unfinished_reply, no_tool_call (though one was needed), wrong_tool, broken_arguments, unknown_tool,
         poor_description.
-        With `expected_tool` in the trace's meta a wrong choice is evidence, too.
+        With `expected_tool` in the trace's meta a wrong choice is evidence, too. Each is a
+        `zoolab_connect.diagnosis.Diagnosis`.
         """
-        from zoolab.trace.diagnosis import diagnose
+        from zoolab.plugins import DISPLAYS
 
-        return diagnose(self)
+        found: list[Any] = DISPLAYS.needed("diagnose", "says what went wrong in a run")(self)
+        return found
 
     def to_frame(self) -> pd.DataFrame:
         """Make a table of the steps, one row each.
@@ -237,9 +238,9 @@ class Trace(TraceLog):
         tokens_reasoning (of tokens_out) tokens_cache_write (of tokens_in). Arguments and messages
         are cut after 300 characters.
         """
-        from zoolab.trace.frame import to_frame
+        from zoolab.trace.frame import frame_of
 
-        return to_frame(self)
+        return frame_of([self])
 
     def to_html(
         self, path: str | Path | None = None, *, interactive: bool = False, secrets: bool = False
@@ -314,10 +315,12 @@ class Trace(TraceLog):
 
         What looks like a key, a token or a password is taken out, unless `secrets` is true.
         """
-        from zoolab.show.text import to_markdown
+        from zoolab.plugins import DISPLAYS
         from zoolab.trace.events import without_secrets
 
-        return to_markdown(self if secrets else without_secrets(self))
+        told = self if secrets else without_secrets(self)
+        protocol: str = DISPLAYS.needed("to_markdown", "writes protocols")(told)
+        return protocol
 
     def show_wires(self, turn: int = 1) -> Any:
         """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.

@@ -37,22 +37,7 @@ _STYLES = {"raw": "raw", "prose": "prose", "call": "raw call"}
 def render_page(trace: TraceLog) -> str:
     """The story as a whole HTML page."""
     story = tag("main", tag("h1", "The story of a run"), *_story(trace), class_="zoolab-story page")
-    return markup.page(f"zoolab: {one_line(prompt_of(trace), 60)}", _style(), story)
-
-
-def growing_page(title: str) -> tuple[str, str]:
-    """A page in two parts: what comes before and after the steps of traces that still grow."""
-    more = Html("<!-- more -->")
-    main = tag("main", tag("h1", title), more, class_="zoolab-story page")
-    before, _, after = markup.page(title, _style(), main).partition(more)
-    return before, after
-
-
-def render_steps(trace: TraceLog, first: int, title: str) -> Html:
-    """The steps of a trace from `first` on, under a heading, for a page that grows."""
-    steps, turns = len(trace.steps), trace.turns
-    cards = (_card(Moment(trace, seq, turns), brief=False) for seq in range(first, steps))
-    return tag("section", tag("h2", title), tag("ol", *cards, class_="steps"), aria_label=title)
+    return markup.page(f"zoolab: {one_line(prompt_of(trace), 60)}", story_style(), story)
 
 
 def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
@@ -60,7 +45,7 @@ def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
     opening, *turns, ending = _story(trace, most)
     parts = [folded(f"{count(len(trace), 'step')}, turn by turn", *turns)] if turns else []
     parts.append(folded(f"messages[] at the end: {count(len(trace.messages), 'message')}", ending))
-    return tag("div", tag("style", _style()), opening, *parts, class_="zoolab-story")
+    return tag("div", tag("style", story_style()), opening, *parts, class_="zoolab-story")
 
 
 def shared_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
@@ -71,7 +56,8 @@ def shared_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
         return tag("div", note(f"This run cannot be shown: {error}."), class_="zoolab-story")
 
 
-def _style() -> Html:
+def story_style() -> Html:
+    """Return the style sheet of a story."""
     return markup.style_sheet("zoolab.show", "story.css", ".zoolab-story")
 
 
@@ -146,7 +132,7 @@ def _cards(trace: TraceLog, most: int) -> Iterator[tuple[Moment, Html]]:
     previous, turns, room = -1, trace.turns, _MAX_CARDS
     for seq in _chosen(trace.steps, most):
         moment, gap = Moment(trace, seq, turns), None
-        shown = _card(moment, brief=room <= 0)
+        shown = card_of(moment, brief=room <= 0)
         room -= len(shown.encode())
         if seq > previous + 1:
             which = f"Step {seq:,} is" if seq == previous + 2 else f"Steps {previous + 2:,} to {seq:,} are"
@@ -156,7 +142,7 @@ def _cards(trace: TraceLog, most: int) -> Iterator[tuple[Moment, Html]]:
         previous = seq
 
 
-def _card(moment: Moment, brief: bool) -> Html:
+def card_of(moment: Moment, brief: bool = False) -> Html:
     """The card of one step; a brief one leaves out what the step holds."""
     step, seq = moment.step, moment.seq
     content: list[Html | None] = [note("left out: the page is full")]

@@ -8,7 +8,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.plugins import TOOLBOXES
-from zoolab.toolbox.starter import TOOLS, starter_tools
+from zoolab.toolbox.starter import starter_tools
 from zoolab.tools import Tool, ToolRegistry
 
 #: The domains that the core has; others are registered in the group `zoolab.toolboxes`.
@@ -36,13 +36,13 @@ def tools_named(*names: str) -> ToolRegistry:
 
 def _tools_of(name: str, worlds: dict[str, ToolRegistry]) -> Iterable[Tool]:
     """The tools of a name; single tools of a domain share the world of their domain."""
-    singles = {tool.name: tool for tool in TOOLS}
+    singles = starter_tools()
     if name in singles:
         return [singles[name]]
     domain, dot, single = name.partition(".")
     make: Callable[[], ToolRegistry] | None = OWN.get(domain) or TOOLBOXES.find(domain)
     if make is None:
-        known = f"{', '.join([*OWN, *TOOLBOXES.entries()])}, or some of {', '.join(singles)}"
+        known = f"{', '.join([*OWN, *TOOLBOXES.entries()])}, or some of {', '.join(singles.names())}"
         raise InvalidInput(f"no tools are named {name!r}", expected=known)
     if domain not in worlds:
         worlds[domain] = make()

@@ -1,8 +1,8 @@
-"""A trace as a table: one row a step."""
+"""Traces as a table: one row a step."""
 
 from __future__ import annotations
 
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES
@@ -14,7 +14,7 @@ from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import tokens_used
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
@@ -28,29 +28,15 @@ COLUMNS = [
 
 _OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool")
 _TYPES: dict[str | None, str | None] = {code: row.error_type for code, row in ERROR_CODES.items()}
-_AT_ONCE = 2_000
 #: Characters of a text in a cell; a longer one ends with an ellipsis.
 MAX_TEXT = 300
 
 
-def to_frame(trace: TraceLog) -> pd.DataFrame:
-    """Return the steps of a trace, one row each; see `Trace.to_frame`."""
-    return _frame([trace])
+def frame_of(traces: Sequence[TraceLog]) -> pd.DataFrame:
+    """Return the steps of traces, one row each; see `Trace.to_frame`.
 
-
-def frame_of(traces: Iterable[TraceLog]) -> pd.DataFrame:
-    """Put the steps of many traces into one frame, trace by trace; few traces are held at a time."""
-    needs("pandas")
-    import pandas as pd
-
-    rest = iter(traces)
-    frames = [_frame(some) for some in iter(lambda: list(islice(rest, _AT_ONCE)), [])]
-    filled = [frame for frame in frames if len(frame)]
-    return pd.concat(filled, ignore_index=True) if filled else _frame([])
-
-
-def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
-    """Columns are taken from all steps at once, which costs little more than to make a frame of them."""
+    Columns are taken from all steps at once, which costs little more than to make a frame of them.
+    """
     needs("pandas")
     import numpy as np
     import pandas as pd

@@ -1,9 +1,9 @@
-"""A further question in a conversation that a trace holds, and the conversation until a question."""
+"""A further question in a conversation that a trace holds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -11,11 +11,7 @@ from zoolab.loop import Tools, Walk, walk
 from zoolab.records import Model
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import encode_record
-from zoolab.trace.fork import child_of
 from zoolab.trace.log import TraceLog
-from zoolab.trace.summary import outcome_of
-
-T = TypeVar("T", bound=TraceLog)
 
 
 def ask_further(
@@ -82,10 +78,3 @@ def is_answered(trace: TraceLog) -> bool:
     """Return whether a trace ended with an answer that stands in `messages[]`: an empty reply does not."""
     last = trace.messages[-1:]
     return trace.answer is not None and [message.get("role") for message in last] == ["assistant"]
-
-
-def cut(trace: T, until: int) -> T:
-    """Return a conversation of the first `until` steps, which end with an answer."""
-    child = child_of(trace, until, dict(trace.options))
-    child.outcome, child.ended = outcome_of(child.steps), child.started[-1] if until else None
-    return child

@@ -16,10 +16,10 @@ from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import to_json_value
 from zoolab.policy import Permissions
 from zoolab.running.calls import Job, Runner
-from zoolab.running.threads import Threads
 from zoolab.steps.result import make_result
 from zoolab.tools import Tool, ToolRegistry
 from zoolab_connect.mcp.listing import MAX_MESSAGE
+from zoolab_connect.threads import Threads
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

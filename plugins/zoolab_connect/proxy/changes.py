@@ -25,10 +25,10 @@ from zoolab.text.markup import Html, block, folded, join, tag
 from zoolab.text.wording import common_ends, count, differences, listed
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of
 from zoolab.trace.calls import Turn
-from zoolab.trace.diagnosis import Diagnosis, diagnose
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import brief
 from zoolab_connect.apis.messages import json_object
+from zoolab_connect.diagnosis import Diagnosis, diagnose
 
 WentBack = Literal["none", "as it came", "rewritten", "left out"]
 #: Where the first difference of two prompts can be, if it is in no message.

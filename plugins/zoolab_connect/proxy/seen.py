@@ -18,7 +18,10 @@ from zoolab.fault import Fault
 from zoolab.jsontext import excerpt
 from zoolab.models.recording import Header
 from zoolab.runs import Trace, inspect
-from zoolab.show.page import growing_page, render_steps
+from zoolab.show.moment import Moment
+from zoolab.show.page import card_of, story_style
+from zoolab.text import markup
+from zoolab.text.markup import Html, tag
 from zoolab_connect.proxy.addresses import Endpoint, endpoints_of
 from zoolab_connect.proxy.carrier import Carrier
 from zoolab_connect.proxy.changes import Report, what_changed
@@ -80,7 +83,7 @@ class LivePages:
             self._changed.wait_for(lambda: not self._open, timeout=2)
 
     def _grow(self) -> Generator[bytes, None, None]:
-        before, after = growing_page("zoolab watches")
+        before, after = _growing_page("zoolab watches")
         shown: dict[int, int] = {}
         seen = -1
         with self._changed:
@@ -95,7 +98,7 @@ class LivePages:
                     first, steps = shown.get(number, 0), len(trace.steps)
                     if steps > first:
                         said = f"Conversation {number}, turn {trace.steps[steps - 1].turn}"
-                        yield render_steps(trace, first, said).encode()
+                        yield _render_steps(trace, first, said).encode()
                         shown[number] = steps
                 if over:
                     break
@@ -106,6 +109,21 @@ class LivePages:
             with self._changed:
                 self._open -= 1
                 self._changed.notify_all()
+
+
+def _growing_page(title: str) -> tuple[str, str]:
+    """A page in two parts: what comes before and after the steps of traces that still grow."""
+    more = Html("<!-- more -->")
+    main = tag("main", tag("h1", title), more, class_="zoolab-story page")
+    before, _, after = markup.page(title, story_style(), main).partition(more)
+    return before, after
+
+
+def _render_steps(trace: Trace, first: int, title: str) -> Html:
+    """The steps of a trace from `first` on, under a heading, for a page that grows."""
+    steps, turns = len(trace.steps), trace.turns
+    cards = (card_of(Moment(trace, seq, turns)) for seq in range(first, steps))
+    return tag("section", tag("h2", title), tag("ol", *cards, class_="steps"), aria_label=title)
 
 
 class Seen(AbstractContextManager["Seen"]):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREEN, GREY, INK, RED, SMALL
-from zoolab.plots.display import finish, percent, plain, write
+from zoolab.plots.display import finish, plain, write
 from zoolab.plots.frames import StepsDisplay, is_known, steps_in
 from zoolab.text.wording import count
+from zoolab_study.plots.labels import percent
 
 if TYPE_CHECKING:
     import pandas as pd

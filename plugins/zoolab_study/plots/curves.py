@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
-from zoolab.plots.display import Display, finish, percent, plain
+from zoolab.plots.display import Display, finish, plain
 from zoolab.plots.frames import check_trace
 from zoolab.text.wording import count
 from zoolab.tokens import Price, Tokens, tokens_in
 from zoolab.trace.log import TraceLog
+from zoolab_study.plots.labels import percent
 from zoolab_study.plots.runs import scores_of_variants
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from zoolab.plots.frames import check_trace
 from zoolab.records import Request
 from zoolab.text.wording import count
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
-from zoolab.trace.frame import to_frame
+from zoolab.trace.frame import frame_of
 from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class MessageGrowthDisplay(Display):
         """Draw the growth of a trace's messages; raises `InvalidInput` if it is no trace."""
         import pandas as pd
 
-        frame = to_frame(check_trace(trace))
+        frame = frame_of([check_trace(trace)])
         tokens = pd.DataFrame(list(_held(trace)), columns=[*_STYLES], dtype=float) / CHARACTERS_A_TOKEN
         tokens.insert(0, "seq", frame["seq"])
         tokens.insert(1, "step", frame["step"])
