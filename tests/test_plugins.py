@@ -243,14 +243,14 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 106_850
+NODES = 106_993
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
     "__main__": 44,
     "adapters": 230,
     "answers": 446,
-    "apis": 6306,
+    "apis": 6449,
     "bound": 126,
     "commands": 2913,
     "errors": 598,

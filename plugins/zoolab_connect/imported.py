@@ -106,7 +106,10 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
             yield Conversation(messages, unread=own)
     elif isinstance(value, dict):
         spoken, own = api_of(value), Unread()
-        request = spoken.from_body(value)
+        left: list[str] = []
+        request = spoken.from_body(value, left)
+        for what in left:
+            own.add(place, what)
         settings = {*APIS["openai"].settings, *APIS["openai"].own, *spoken.own, *spoken.nested}
         for name in sorted(request.settings.keys() - settings):
             own.add(name, f"it is no part of a request: {excerpt(request.settings[name], 60)}")

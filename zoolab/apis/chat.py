@@ -151,8 +151,8 @@ class ChatCompletions(Api):
         settings = without(plain.settings, _OWN_FIELDS)
         return {**settings, **replace(plain, settings={}).body()}
 
-    def from_body(self, body: Any) -> Request:
-        reading = Reading(body, "the body is", InvalidInput)
+    def from_body(self, body: Any, left: list[str] | None = None) -> Request:
+        reading = Reading(body, "the body is", InvalidInput, left)
         expected = "an object with a list of messages"
         settings = dict(reading.object(body, expected))
         messages = reading.objects(settings.pop("messages", ""), expected)
@@ -205,8 +205,12 @@ def _chosen_in(choice: Any, reading: Reading) -> str:
         return "auto"
     if choice in CHOICES or choice == "any":
         return "required" if choice == "any" else str(choice)
-    function = reading.object(choice, A_CHOICE).get("function")
-    return reading.text(reading.object(function, A_CHOICE).get("name"), A_CHOICE)
+    kind = reading.object(choice, A_CHOICE).get("type", "function")
+    if kind in _TOOL_TYPES:
+        return reading.text(reading.object(choice.get(kind), A_CHOICE).get("name"), A_CHOICE)
+    reading.leave(f"the choice of {kind}", A_CHOICE)
+    mode = as_dict(choice.get(str(kind))).get("mode")
+    return mode if mode in CHOICES else "required"
 
 
 def raw_calls(message: Message) -> list[dict[str, Any]]:

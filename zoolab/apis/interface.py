@@ -197,10 +197,12 @@ class Api(ABC):
         """The body of a request that is plain already."""
 
     @abstractmethod
-    def from_body(self, body: Any) -> Request:
+    def from_body(self, body: Any, left: list[str] | None = None) -> Request:
         """The request that a body holds, in OpenAI's form.
 
-        Raises `InvalidInput` if it is no request, or zoolab has no form for a part of it, such as an image.
+        With `left`, parts that zoolab has no form for, such as an image in some APIs, are named there, and a
+        text stands in their place. Raises `InvalidInput` if it is no request, or, without `left`, has such
+        a part.
         """
 
     @abstractmethod

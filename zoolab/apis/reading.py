@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from zoolab.errors import ZoolabError
-from zoolab.jsontext import MAX_DEPTH, encode, excerpt
+from zoolab.jsontext import MAX_DEPTH, digest, encode, excerpt, one_line
 from zoolab.messages.outgoing import RAW
 
 _LONGEST_SHOWN = 300
+_LONGEST_LEFT = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,23 @@ class Reading:
     whole: Any
     opening: str
     error: type[ZoolabError]
+    #: Where parts that zoolab has no form for are named; None if such a part is an error.
+    left: list[str] | None = None
 
     def junk(self, expected: str) -> ZoolabError:
         """The error for a part that is not what was expected."""
         return self.error(f"{self.opening} {excerpt(self.whole, _LONGEST_SHOWN)}", expected=expected)
+
+    def leave(self, what: str, expected: str) -> None:
+        """Leave out a part of the body and name it, or raise the error for it."""
+        if self.left is None:
+            raise self.junk(expected)
+        self.left.append(one_line(what, _LONGEST_LEFT))
+
+    def stand_in(self, kind: object, part: Any, expected: str) -> str:
+        """The text in place of a part that is not shown: another one for another part."""
+        self.leave(f"{kind} is not shown", expected)
+        return f"[{one_line(str(kind), _LONGEST_LEFT)}, not shown: {digest(self.json(part))[:8]}]"
 
     def object(self, value: Any, expected: str) -> dict[str, Any]:
         """`value` as a dict."""

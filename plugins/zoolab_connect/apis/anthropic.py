@@ -392,9 +392,10 @@ def _result_in(block: dict[str, Any], reading: Reading) -> Message:
 
 
 def _text_in(block: dict[str, Any], reading: Reading) -> str:
-    if block.get("type") != "text":
-        raise reading.junk(f"text, tool_use and tool_result, not {excerpt(block.get('type'))}")
-    return reading.text(block.get("text"))
+    kind = block.get("type")
+    if kind == "text":
+        return reading.text(block.get("text"))
+    return reading.stand_in(kind, block, f"text, tool_use and tool_result, not {excerpt(kind)}")
 
 
 def _grown(delta: Body) -> Body:

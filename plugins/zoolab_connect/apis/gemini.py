@@ -59,6 +59,8 @@ from zoolab_connect.apis.translated import Fields, Tools, Translated, our_word
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 #: Where a message or a call keeps its thought signature.
 _SIGNATURE = ("google", "thought_signature")
+#: Modes in which a model may call or answer.
+_AS_AUTO = ("VALIDATED", "MODE_UNSPECIFIED")
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 _PROMISED = frozenset(read_table("zoolab.schema", "keywords.toml")["gemini"])
 _MOST_SCHEMAS = 10_000
@@ -181,8 +183,8 @@ class Gemini(Translated):
     def recognises(self, body: Mapping[str, Any]) -> bool:
         return "contents" in body
 
-    def from_body(self, body: Any) -> Request:
-        return super().from_body(_in_camels(body))
+    def from_body(self, body: Any, left: list[str] | None = None) -> Request:
+        return super().from_body(_in_camels(body), left)
 
     def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
         schema = function.get("parameters")
@@ -273,6 +275,8 @@ class Gemini(Translated):
         return {"parts": [{"text": text}]}
 
     def _told_in(self, told: Any, reading: Reading) -> str:
+        if isinstance(told, str):
+            return told
         content = reading.object(told or {}, "a systemInstruction with parts")
         texts = [_text_in(part, reading) for part in reading.objects(content.get("parts"), "parts")]
         return "\n\n".join(texts) if any(texts) else ""
@@ -295,10 +299,12 @@ class Gemini(Translated):
         config = reading.object(choice, "a toolConfig").get("functionCallingConfig", {})
         config = reading.object(config, _A_MODE)
         names = reading.items(config.get("allowedFunctionNames"), _A_MODE)
-        mode = config.get("mode", "AUTO")
+        mode = reading.text(config.get("mode", "AUTO"), _A_MODE).upper()
         if mode == "ANY" and len(names) == 1:
             return reading.text(names[0], _A_MODE)
-        return our_word(None if names else mode, _MODES, reading, _A_MODE)
+        if names:
+            reading.leave("that only some tools may be called", _A_MODE)
+        return our_word("AUTO" if mode in _AS_AUTO else mode, _MODES, reading, _A_MODE)
 
     def _declared(self, tools: Tools) -> list[dict[str, Any]]:
         return [{"functionDeclarations": super()._declared(tools)}]
@@ -306,9 +312,9 @@ class Gemini(Translated):
     def _declared_in(self, tools: Any, reading: Reading) -> Tools:
         declared: list[dict[str, Any]] = []
         for tool in reading.objects(tools, "tools"):
-            if tool.keys() != {"functionDeclarations"}:
-                raise reading.junk(f"functionDeclarations, not {excerpt(list(tool))}")
-            declared += reading.objects(tool["functionDeclarations"], "a list of functions")
+            for other in tool.keys() - {"functionDeclarations"}:
+                reading.leave(f"the tool {other}", f"functionDeclarations, not {excerpt(other)}")
+            declared += reading.objects(tool.get("functionDeclarations"), "a list of functions")
         return super()._declared_in(declared, reading)
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
@@ -429,9 +435,10 @@ def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
 
 
 def _text_in(part: dict[str, Any], reading: Reading) -> str:
-    if "text" not in part:
-        raise reading.junk(f"text, functionCall and functionResponse, not {excerpt(list(part))}")
-    return reading.text(part["text"])
+    if "text" in part:
+        return reading.text(part["text"])
+    kind = next(iter(part.keys() - {"thought", "thoughtSignature"}), "a part")
+    return reading.stand_in(kind, part, f"text, functionCall and functionResponse, not {excerpt(list(part))}")
 
 
 def _response(text: str) -> dict[str, Any]:

@@ -229,14 +229,14 @@ def _message(message: Message, name: str) -> Message:
 
 
 def _message_in(message: dict[str, Any], reading: Reading) -> Message:
-    role = message.get("role")
-    if message.get("images"):
-        raise reading.junk("messages of text alone")
+    role, images = message.get("role"), reading.items(message.get("images"), "a list of images")
+    shown = [reading.stand_in("image", each, "messages of text alone") for each in images]
     if role == "assistant":
         return _assistant_in(message, reading)
     if role not in ("system", "user", "tool"):
         raise reading.junk("messages of system, user, assistant and tool")
-    made: Message = {"role": role, "content": reading.text(message.get("content", ""))}
+    text = reading.text(message.get("content", ""))
+    made: Message = {"role": role, "content": "\n".join([text, *shown])}
     if role != "tool":
         return made
     id, name = message.get("tool_call_id"), message.get("tool_name")

@@ -266,7 +266,9 @@ class Responses(Translated):
         items = [{"role": "user", "content": turns}] if isinstance(turns, str) else turns
         messages: list[Message] = []
         for item in reading.objects(items, "an input of text or items"):
-            _add(messages, _message_in(_unwrapped(item), reading))
+            message = _message_in(_unwrapped(item), reading)
+            if message is not None:
+                _add(messages, message)
         return messages
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
@@ -353,9 +355,10 @@ def _text_in(content: Any, reading: Reading) -> str:
     texts = []
     for part in reading.objects(content, "text, or parts of text"):
         kind = part.get("type")
-        if kind not in (*_TEXTS, "refusal"):
-            raise reading.junk(f"parts of text, not {excerpt(kind)}")
-        texts.append(reading.text(part.get("refusal" if kind == "refusal" else "text")))
+        if kind in (*_TEXTS, "refusal"):
+            texts.append(reading.text(part.get("refusal" if kind == "refusal" else "text")))
+        else:
+            texts.append(reading.stand_in(kind, part, f"parts of text, not {excerpt(kind)}"))
     return "".join(texts)
 
 
@@ -401,7 +404,7 @@ def _add(made: list[Message], message: Message) -> bool:
     return True
 
 
-def _message_in(item: dict[str, Any], reading: Reading) -> Message:
+def _message_in(item: dict[str, Any], reading: Reading) -> Message | None:
     match item.get("type", "message"):
         case "message" if item.get("role") in ("system", "developer", "user", "assistant"):
             text = _text_in(item.get("content"), reading)
@@ -414,7 +417,9 @@ def _message_in(item: dict[str, Any], reading: Reading) -> Message:
             return {"role": "tool", "content": _text_in(item.get("output"), reading), "tool_call_id": id}
         case "reasoning":
             return {**reply_message(None, []), **kept_as(_REASONING, [item])}
-    raise reading.junk(f"messages and function calls, not {excerpt(item.get('type'))}")
+    kind = item.get("type")
+    reading.leave(f"{kind} is not shown", f"messages and function calls, not {excerpt(kind)}")
+    return None
 
 
 def _digest(messages: list[Message]) -> str:

@@ -143,12 +143,8 @@ class Translated(Api):
         notes.add_settings(request.settings, back.settings, self._alias)
         return replace(back, messages=messages), tuple(notes)
 
-    def from_body(self, body: Any) -> Request:
-        """The request that a body holds, in OpenAI's form.
-
-        Raises `InvalidInput` if it is no request, or zoolab has no form for a part of it, such as an image.
-        """
-        return self._read(body, Reading(body, "the body is", InvalidInput))
+    def from_body(self, body: Any, left: list[str] | None = None) -> Request:
+        return self._read(body, Reading(body, "the body is", InvalidInput, left))
 
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
         """The assistant message as it comes back, and what of it changed."""
@@ -227,9 +223,12 @@ class Translated(Api):
     def _chosen_in(self, choice: Any, reading: Reading) -> str:
         if choice in CHOICES:
             return str(choice)
-        if reading.object(choice, A_CHOICE).get("type") != "function":
-            raise reading.junk(A_CHOICE)
-        return reading.text(choice.get("name"), A_CHOICE)
+        kind = reading.object(choice, A_CHOICE).get("type")
+        if kind in ("function", "custom"):
+            return reading.text(choice.get("name"), A_CHOICE)
+        reading.leave(f"the choice of {kind}", A_CHOICE)
+        mode = choice.get("mode", "required")
+        return mode if mode in CHOICES else "required"
 
     def _is_foreign(self, tool: Any) -> bool:
         kind = tool.get("type") if isinstance(tool, dict) and "function" not in tool else None

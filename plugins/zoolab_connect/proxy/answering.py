@@ -111,7 +111,7 @@ class AnsweredBy:
         if not (came.text and body):
             raise InvalidInput("the body is not a JSON object", expected="a request with messages")
         expect_one_reply(body)
-        request = with_model(only_asked(APIS[api].from_body(body)), came.model)
+        request = with_model(only_asked(APIS[api].from_body(body, [])), came.model)
         settings = without(request.settings, ["model"] if self._has_name else [])
         messages = request.messages
         if isinstance(before := body.get("previous_response_id"), str):

@@ -104,14 +104,14 @@ class HttpResponse:
 Upstream = Callable[[HttpRequest], HttpResponse]
 
 
-def read_request(api: str, asked: HttpRequest) -> tuple[Request, dict[str, Any]]:
+def read_request(api: str, asked: HttpRequest, left: list[str]) -> tuple[Request, dict[str, Any]]:
     """A request for a reply, and its whole body, without secrets.
 
-    Raises `InvalidInput` if it is none, or holds what zoolab has no form for, such as an image; and
+    What zoolab has no form for is named in `left`. Raises `InvalidInput` if it is no request; and
     `NotStrictJSON`.
     """
     body = scrub_json(parse_json(asked.text, MAX_BYTES))
-    request = only_asked(APIS[api].from_body(body))
+    request = only_asked(APIS[api].from_body(body, left))
     return with_model(request, model_named(api, asked.path, as_dict(body))), body
 
 

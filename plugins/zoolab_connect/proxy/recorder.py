@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from zoolab.apis import APIS
 from zoolab.apis.chat import completion_of
 from zoolab.fault import Fault
 from zoolab.models.recording import Header, Recording
@@ -76,10 +77,7 @@ class Recorder:
             return
         found: list[Conversation] = []
         self._open[number] = api, found
-        self.later(
-            lambda: found.append(self.conversations.ask(*read_request(api, request), came)),
-            len(request.content),
-        )
+        self.later(partial(self._ask, api, request, came, found), len(request.content))
 
     def heard(
         self, number: int, answer: HttpResponse, heard: Heard, ended: float, size: int
@@ -115,6 +113,13 @@ class Recorder:
                 task()
             except Exception as error:  # whatever passes through, the watch goes on
                 self.unread.append(scrub(str(error)))
+
+    def _ask(self, api: str, request: HttpRequest, came: float, found: list[Conversation]) -> None:
+        left: list[str] = []
+        found.append(self.conversations.ask(*read_request(api, request, left), came))
+        # Each further request of a conversation has the same parts again.
+        named = (f"a part of a request to {APIS[api].label}: {scrub(what)}" for what in left)
+        self.unread += [line for line in dict.fromkeys(named) if line not in self.unread]
 
     def _pass(self, request: HttpRequest) -> None:
         name = scrub(f"{request.method} {request.path.partition('?')[0]}")[:_LONGEST_PATH]

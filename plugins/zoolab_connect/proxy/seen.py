@@ -217,7 +217,7 @@ class Seen(AbstractContextManager["Seen"]):
 
     @property
     def unread(self) -> list[str]:
-        """Requests that could not be read as a conversation, and why.
+        """Requests that could not be read as a conversation, and why, and parts of those that could.
 
         They were passed on all the same, unless they broke off or were no HTTP.
         """

@@ -123,10 +123,13 @@ def _conversation(place: str, asked: Any, answered: Any, unread: Unread) -> Conv
     meta: dict[str, Any] = {}
     if api is not None:
         try:
-            request = api.from_body(body)
+            left: list[str] = []
+            request = api.from_body(body, left)
         except ZoolabError as error:
             unread.add(f"{place}.request", f"it is not understood; expected {error.expected}")
             return None
+        for what in left:
+            own.add(f"{place}.request", what)
         messages, tools = request.prefix.tolist(), request.tools
         meta = {"model": body["model"]} if isinstance(body.get("model"), str) else {}
     if answered is None and api is not None:
