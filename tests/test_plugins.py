@@ -202,6 +202,8 @@ ALONE = """
 import sys
 import zoolab
 from zoolab import Scripted, Trace, plots, run, tool, walk
+from zoolab.apis import api
+from zoolab.records import Request
 from zoolab.repair import RuleRepair
 
 @tool
@@ -214,6 +216,10 @@ kinds = [step.kind for step in walk("What is 42 + 58?", [add], Scripted(script),
 assert kinds[0] == "define" and "result" in kinds, kinds
 trace = run("What is 42 + 58?", [add], Scripted(script), repair=RuleRepair())
 assert trace.answer == "The answer is 100.", trace.answer
+written = '<tool_call>{"name": "add", "arguments": {"a": 42, "b": 58}}</tool_call>'
+assert run("?", [add], Scripted([written, "100"]), calls="text").answer == "100"
+body = api("openai").to_body(Request([{"role": "user", "content": "Hi"}], settings={"seed": 1}), "m")
+assert api("openai").from_body(body).settings == {"model": "m", "seed": 1}, body
 trace.inspect()
 trace.to_html("story.html", interactive=True)
 plots.SequenceDisplay.from_trace(trace)
