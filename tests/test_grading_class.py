@@ -141,6 +141,12 @@ def test_no_more_of_a_submission_is_read_than_is_graded(tmp_path):
     assert len(handed.data) == 20_000_001
 
 
+def test_a_cell_without_a_source_is_an_empty_one(tmp_path):
+    cells = [{"cell_type": "code", "source": None}, {"cell_type": "code", "source": ["a = 1\n", "b = 2"]}]
+    (tmp_path / "odd.ipynb").write_text(json.dumps({"cells": cells}))
+    assert hand_in("odd.ipynb", tmp_path / "odd.ipynb").cells() == ["a = 1\nb = 2"]
+
+
 # What a class gets
 
 

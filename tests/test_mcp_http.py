@@ -403,6 +403,7 @@ def test_a_refusal_gives_no_advice_about_the_schema(reach: Any) -> None:
             Answer("<html>login", 401, "text/html"),
             "answered 401 Unauthorized: <html>login; check the address",
         ),
+        (Answer("", 401, "text/html"), "answered 401 Unauthorized; check the address"),
         (Answer("", hang=3, delay=3), "did not start within 0.5 s"),
         (Answer({"jsonrpc": "2.0", "id": 1, "result": {}}), "did not complete the handshake"),
     ],

@@ -40,7 +40,7 @@ def read_cells(path: Path) -> list[str]:
 def _cells_of_notebook(text: str, name: str) -> list[str]:
     try:
         cells = [cell for cell in json.loads(text)["cells"] if cell.get("cell_type") == "code"]
-        sources = [cell.get("source", "") for cell in cells]
+        sources = [cell.get("source") or "" for cell in cells]
         return [source if isinstance(source, str) else "".join(source) for source in sources]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         wanted = "a notebook as Jupyter saves it"

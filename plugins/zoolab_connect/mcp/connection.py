@@ -339,7 +339,8 @@ class BoundedClient(httpx2.AsyncClient):
         if came.next_request is not None:
             to = came.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
             raise httpx2.SSEError(f"{what}: a redirect to {one_line(str(to), 120)}, which is not followed")
-        raise httpx2.SSEError(f"{what}: {one_line(came.text[:400], 80)}")
+        said = one_line(came.text[:400], 80)
+        raise httpx2.SSEError(f"{what}: {said}" if said else what)
 
 
 def _unfit(came: httpx2.Response) -> str:
