@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
+from server import serving
 
+from zoolab import watch
 from zoolab.apis import APIS
 from zoolab.errors import InvalidInput
 
@@ -91,3 +97,25 @@ def test_pictures_that_differ_are_told_apart_in_a_recording() -> None:
         picture = {"type": "image", "source": {**PICTURE, "data": data}}
         said.append(APIS["anthropic"].from_body(anthropic(picture), []).messages[0]["content"])
     assert said[0] != said[1]
+
+
+def test_a_request_with_a_picture_is_watched_and_replayed(tmp_path: Path) -> None:
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "A zoo."}], "stop_reason": "end_turn"}
+    picture = anthropic({"type": "image", "source": PICTURE})
+    said = []
+    with serving({"type": "message", "model": "m", **answer}) as endpoint:
+        with watch(to=endpoint.url, folder=tmp_path / "seen") as seen:
+            said.append(post("/v1/messages", picture))
+        with watch(replay=tmp_path / "seen"):
+            said.append(post("/v1/messages", picture))
+    assert [each["content"][0]["text"] for each in said] == ["A zoo.", "A zoo."]
+    assert seen.traces[0].answer == "A zoo."
+    assert [line.endswith(": image is not shown") for line in seen.unread] == [True]
+
+
+def post(path: str, body: dict[str, Any]) -> Any:
+    place = os.environ["ANTHROPIC_BASE_URL"]
+    headers = {"content-type": "application/json", "anthropic-version": "2023-06-01"}
+    asked = urllib.request.Request(place + path, json.dumps({"model": "m", **body}).encode(), headers)
+    with urllib.request.urlopen(asked, timeout=60) as came:
+        return json.loads(came.read())

@@ -56,6 +56,8 @@ class AnsweredBy:
         otherwise: Answers what is no request for a reply, and a request that zoolab cannot read. Without
             it, `GET /v1/models` lists the model, a request that cannot be read is an error 400, and
             all else is 404.
+        in_part: Whether a request is read though zoolab has no form for a part of it, such as a picture: a
+            recording knows it, though no model can see that part.
         timeout_seconds: How long the fault `timeout` holds a request before its error.
 
     Errors have the form of the API. A `ReplayMiss` is 404 and shows the difference, a `ModelError` has the
@@ -70,13 +72,14 @@ class AnsweredBy:
         *,
         model_for: Callable[[HttpRequest], Model] | None = None,
         otherwise: Upstream | None = None,
+        in_part: bool = False,
         timeout_seconds: float = 1.0,
     ) -> None:
         if (model is None) == (model_for is None):
             raise InvalidInput("a model is needed", expected="either model or model_for")
         self._model: Any = model
         self._model_for, self._otherwise = model_for, otherwise
-        self._timeout_seconds = timeout_seconds
+        self._in_part, self._timeout_seconds = in_part, timeout_seconds
         behind = model
         while isinstance(behind, Faulty):
             behind = behind.inner
@@ -111,7 +114,8 @@ class AnsweredBy:
         if not (came.text and body):
             raise InvalidInput("the body is not a JSON object", expected="a request with messages")
         expect_one_reply(body)
-        request = with_model(only_asked(APIS[api].from_body(body, [])), came.model)
+        left: list[str] | None = [] if self._in_part else None
+        request = with_model(only_asked(APIS[api].from_body(body, left)), came.model)
         settings = without(request.settings, ["model"] if self._has_name else [])
         messages = request.messages
         if isinstance(before := body.get("previous_response_id"), str):

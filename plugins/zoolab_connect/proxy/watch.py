@@ -160,13 +160,16 @@ def watch(
         made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
         header = Header(made, said.model or "", said.who) if recorded is None else recorded.header
         header = replace(header, made="authored") if changed else header
-        return Seen(AnsweredBy(model), place, header, endpoints, key="none", port=port, tape=tape)
+        answered = AnsweredBy(model, in_part=recorded is not None)
+        return Seen(answered, place, header, endpoints, key="none", port=port, tape=tape)
     forward = Forward(endpoints)
     upstream: Upstream = forward
     answers = recorded is not None or bool(plan.rates)
     if answers:
         upstream = AnsweredBy(
-            model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward
+            model_for=lambda asked: model_of(endpoint_model(forward, asked)),
+            otherwise=forward,
+            in_part=recorded is not None,
         )
     header = Header("authored" if changed else "recorded", "", scrub(endpoints[0].address))
     ended = forward.close
