@@ -115,6 +115,13 @@ def _pairs(chance: Random, other: str = "") -> list[Pair]:
     return chance.sample(pairs, len(pairs))
 
 
+def _hundreds(one: Iterable[Pair], other: Iterable[Pair]) -> list[Pair]:
+    """Two hundred pairs of one kind with two hundred of another in the middle: the share of the first hundred
+    only, or of the last, is not that of all."""
+    some = list(one)
+    return some[:100] + list(other) + some[100:]
+
+
 def _measured(student: Student, pairs: list[Pair], *keys: str) -> dict[str, float | None]:
     """What `measure` says of these pairs, under these keys: numbers or None. Without keys, those of the four
     that are there: a share that is missing costs the cases about it only."""
@@ -237,6 +244,11 @@ def weighs_tools_equally(student: Student, chance: Random) -> None:
     shops = [f"{name}_{shop}" for name in (often, once, never) for shop in ("a", "b", "c", "d")]
     pairs = [*[(name, name) for name in shops], *[(name, None) for name in shops[::2]], (None, None)]
     _expect(student, "twelve tools and none", pairs, "balanced")
+    many = [f"{once}_{shop}" for shop in range(400)]
+    pairs = _hundreds([(name, None) for name in many[:200]], [(name, name) for name in many[200:]])
+    _expect(student, "four hundred tools", pairs, "balanced")
+    pairs = _hundreds([(once, None)] * 200, [(once, once)] * 200)
+    _expect(student, "a tool that is needed four hundred times", pairs, "balanced")
     _expect(student, "tools only", [(often, often), (once, often)], "balanced")
     _expect(student, "none is needed, ever", [(None, None), (None, often)], "balanced")
 
@@ -250,6 +262,8 @@ def counts_both_mistakes(student: Student, chance: Random) -> None:
     each: list[Pair] = [(a, None), (b, None), (c, None), (a, a)]
     each += [(None, a), (None, b), (None, c), (None, None)]
     _expect(student, "each tool missed once, and called once without need", each, "needless", "missed")
+    many = _hundreds([(None, None)] * 200, [(None, a)] * 200) + _hundreds([(a, a)] * 200, [(a, None)] * 200)
+    _expect(student, "four hundred pairs of each kind", many, "needless", "missed")
 
 
 @case(1, "Compare names as they are, and average over what was expected, not over what was chosen.")
