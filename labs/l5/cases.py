@@ -546,6 +546,24 @@ def finds_all(student: Student, chance: Random) -> None:
     many = {**bench.right, "tags": [{}] * 150}
     if bench.found(tags) and len(bench.found(many)) != 50 * len(bench.found({**many, "tags": [{}] * 3})):
         raise Wrong("150 items of a list are wrong: not all of them were reported")
+    few, all_of_many = _all_found(bench, 2), _all_found(bench, 102)
+    for what in few:
+        if few[what] and not all_of_many[what]:
+            raise Wrong(f"102 arguments are {what}: not all of them were reported")
+
+
+def _all_found(bench: Bench, count: int) -> dict[str, bool]:
+    """Whether all problems are reported if so many arguments are missing, of another type or unknown."""
+    names = [f"a{number}" for number in range(count)]
+    properties = {name: {"type": "integer"} for name in names}
+    bench.registry[bench.lenient] = {**_PLACE, "properties": properties, "required": names}
+    fine = dict.fromkeys(names, 1)
+    wrong: dict[str, dict[str, Any]] = {
+        "missing": {},
+        "of another type": dict.fromkeys(names, "x"),
+        "not in the schema": fine | {f"x{name}": 1 for name in names},
+    }
+    return {what: len(bench.found(bad, bench.lenient)) == count for what, bad in wrong.items()}
 
 
 @case(2, "A slash before each step, and nothing else: /guests/0/age.", public=True)

@@ -364,6 +364,8 @@ def keeps_to_the_budget(student: Student, chance: Random) -> None:
         for budget in (1, 2, 4, 25):
             model = Model(*[bad] * (budget - 1), task.but())
             must_give(student, task, task.bare(), model, budget, "right with the last question")
+        if bad == "":
+            must_give(student, task, task.bare(), Model(*[bad] * 101, task.but()), 102, "the last of 102")
         for allowed in (0, 1, 2, 5):
             model = Model(bad)
             ask(student, task, task.bare(), model, allowed)
@@ -406,6 +408,14 @@ def validates_each_proposal(student: Student, chance: Random) -> None:
         refuses(student, task, "a proposal that does not meet the schema", unfit, raw=f"So: {unfit}")
     for unfit in (json.dumps({task.text: "x"}), f"[{task.but()}]"):
         refuses(student, task, "an argument that is missing, or a list", unfit, raw=f"So: {unfit}")
+    many = {f"n{number}": number for number in range(300)}
+    task.meant, task.schema["required"] = many, list(many)
+    task.schema["properties"] = {name: {"type": "integer"} for name in many}
+    halves = [dict(list(many.items())[part]) for part in (slice(150), slice(151, None))]
+    unfits = [halves[0] | halves[1], halves[0] | {"extra": 1, "n150": 150} | halves[1]]
+    unfits += [{**many, f"n{number}": str(number)} for number in range(5, 300, 20)]
+    for unfit in map(json.dumps, unfits):
+        refuses(student, task, "one of 300 arguments is wrong", unfit, raw=f"So: {unfit}")
 
 
 @case(points=3, hint="Compare the words of `raw` with those of the proposal, letter by letter.", public=True)
@@ -428,6 +438,10 @@ def changes_no_value(student: Student, chance: Random) -> None:
     task.schema["properties"] |= {"urgent": {"type": "boolean"}, "change": {"type": "integer"}}
     refuses(student, task, "a changed truth value", json.dumps({**task.meant, "urgent": False}))
     refuses(student, task, "a changed sign", json.dumps({**task.meant, "change": task.number}))
+    long = [chance.choice(WORDS) for _ in range(300)]
+    task.meant[task.text] = " ".join(long)
+    changed = " ".join([*long[:150], "other", *long[151:]])
+    refuses(student, task, "one of 300 words changed", task.but(text=changed))
 
 
 @case(points=3, hint="What if only the places change, or one word of two is lost, or a key is new?")
