@@ -25,6 +25,7 @@ FINE, UNFIT, DENIED, INVENTED = "fine", "type", "denied", "invented"
 STRANGE = ("flyHome", "teleport", "fly Home ")
 ALIKE = ("read_file", "read_files", "Read_file")  # three tools, whatever their names have in common
 PAD = "ping"  # a tool that always works, and is not judged
+MANY = 102  # of tools, calls or turns
 LASTING = (DENIED, INVENTED)  # no retry can come right
 RAISED: tuple[type[Exception], ...] = (FileNotFoundError, OSError, ValueError, ToolTimeout)
 ERRORS = dict(zip(("missing", "disk", "broken", "late"), RAISED, strict=True))
@@ -52,8 +53,9 @@ def trace_of(plan: Plan, chance: Random, end: str = "answer") -> list[Row]:
     """The events of a walk in which all goes as planned."""
     replies: list[Any] = [reply_of(turn, chance) for turn in plan]
     model: Any = Scripted([*replies, "Done."] if end == "answer" else replies)
-    retries = 0 if end == "retries_exhausted" else 99
-    limits = Limits(turns=len(plan) + (end != "loop_limit"), retries=retries, repeats=None)
+    retries = 0 if end == "retries_exhausted" else 999
+    turns = len(plan) + (end != "loop_limit")
+    limits = Limits(turns=turns, calls_per_turn=999, retries=retries, repeats=None)
     names = dict.fromkeys(name for turn in plan for name, _ in turn if name not in STRANGE)
     tools = [tool_of(name, plan) for name in names]
     try:
@@ -68,6 +70,12 @@ def apart(plan: Plan) -> Plan:
     work come before them. Who joins by the slot alone, or takes slot 0 for none, loses nothing here."""
     later = [sum(map(len, plan[turn:])) for turn in range(1, len(plan) + 1)]
     return [[(PAD, FINE)] * (1 + more) + turn for more, turn in zip(later, plan, strict=True)]
+
+
+def many_tools(turns: int = 6, calls: int = 17) -> Plan:
+    """Turns in which so many tools fail, every one of them once."""
+    failing = [[(f"tool_{turn}_{number}", "broken") for number in range(calls)] for turn in range(turns)]
+    return [[(PAD, FINE), *of_a_turn] for of_a_turn in failing]
 
 
 def reply_of(turn: list[tuple[str, str]], chance: Random) -> Reply:
@@ -172,6 +180,15 @@ def seen(student: Student, chance: Random, *others: str) -> list[str]:
     return found
 
 
+def all_right(student: Student, chance: Random, plan: Plan) -> bool:
+    """Whether the rows of this plan are right in every column."""
+    try:
+        check_errors(student, chance, plan, *COLUMNS)
+    except Wrong:
+        return False
+    return True
+
+
 def has_columns(student: Student, chance: Random) -> bool:
     """Whether a run without failures gives a data frame with all columns, which is asked elsewhere."""
     try:
@@ -256,6 +273,10 @@ def every_kind_of_failure(student: Student, chance: Random) -> None:
             event["record"]["name"] = ""
     if sum(row["code"] == code for row in errors_of(student, events)) != 1:
         raise Wrong("a failure of a tool whose name is an empty text has no row")
+    if all_right(student, chance, many_tools(2, 5)):  # what belongs to which turn is asked elsewhere
+        many = many_tools()
+        rows = errors_of(student, trace_of(many, chance, "loop_limit"))
+        compare_some(rows, truth(many), PLACE, ("tool", "code"))
 
 
 def recoded(events: list[Row], slot: int, code: str) -> None:
@@ -367,9 +388,9 @@ def retries_of_calls_side_by_side(student: Student, chance: Random) -> None:
         rows = errors_of(student, trace_of(apart([first, [(a, ends[0]), (a, ends[1])]]), chance))
         if sorted((row["tries"], bool(row["recovered"])) for row in rows) != [(2, False), (2, True)]:
             raise Wrong("two calls failed, and one of their two retries: the tries are not shared out so")
-    plan = apart([[(a, fault), (a, fault)]])
-    if has_tools(student, chance):
-        check_tools(student, trace_of(plan, chance), plan, "failed")
+    for count in (2, MANY) if has_tools(student, chance) else ():
+        plan = apart([[(a, fault)] * count])
+        check_tools(student, trace_of(plan, chance), plan, "calls", "failed")
 
 
 @case(points=2, hint="What came first is the cause; a retry may fail for another reason.")
@@ -387,6 +408,13 @@ def the_first_failure_is_the_cause(student: Student, chance: Random) -> None:
             compare_some(rows, alone, PLACE, ("tool", "code", "root_cause"))
 
 
+def long_run(a: str, b: str, fault: str, count: int) -> Plan:
+    """Two tools fail. Then a fails this often again, a and b recover, and a fails and recovers once more."""
+    again = [[(PAD, FINE), (a, fault)]] * count
+    later = [[(PAD, FINE), call] for call in ((a, FINE), (b, FINE), (a, fault), (a, FINE))]
+    return [[(b, fault), (a, fault)], *again, *later]
+
+
 @case(points=2, hint="Once a call has recovered it waits for nothing; the field `attempt` counts otherwise.")
 def another_failure_is_another_row(student: Student, chance: Random) -> None:
     """A tool that recovered and fails again later has a second row, in a long run too."""
@@ -400,6 +428,9 @@ def another_failure_is_another_row(student: Student, chance: Random) -> None:
         raise Wrong("a call that has recovered counts what came after it as a retry")
     longer = errors_of(student, trace_of([[(PAD, FINE), (b, FINE)]] * 8 + plan, chance))
     compare(longer, [{**row, "turn": row["turn"] + 8} for row in rows], PLACE, COLUMNS)
+    once, often = (long_run(a, b, fault, count) for count in (1, MANY))
+    if all_right(student, chance, once):  # that retries are counted is asked elsewhere
+        check_errors(student, chance, often, *COLUMNS)
 
 
 @case(points=3, hint="Read the last event. A row without a tool is easily lost in a merge or a groupby.")
@@ -423,6 +454,11 @@ def how_the_run_ended(student: Student, chance: Random) -> None:
                 answered = frame_of(student, "find_errors", [*ordered, {**last, "outcome": "answer"}], ())
                 if len(rows) != len(answered) + 1:
                     raise Wrong("with the row of the run another row came or went")
+    *steps, last = trace_of([[(b, FINE)]] * 40, chance, "loop_limit")
+    for ordered in (steps, steps[::-1]):
+        rows = errors_of(student, [*ordered, last])
+        if [row["turn"] for row in rows if row["slot"] is None] != [40]:
+            raise Wrong("a run of 40 turns: the row of the run does not have its last turn")
 
 
 @case(
@@ -490,3 +526,6 @@ def counts_every_tool(student: Student, chance: Random) -> None:
     plan = apart([[(a, FINE), (b, UNFIT)], [(STRANGE[2], INVENTED), (c, DENIED)], [(d, FINE)] * 2])
     for end in ("answer", "loop_limit"):
         check_tools(student, trace_of(plan, chance, end), plan, "tool")
+    if all_right(student, chance, many_tools(2, 5)):  # what belongs to which turn is asked elsewhere
+        many = many_tools()
+        check_tools(student, trace_of(many, chance), many, "tool")
