@@ -84,3 +84,9 @@ def test_an_error_while_it_is_written_does_not_hold_the_program() -> None:
         seen._recorder.later(lambda: [][0])  # type: ignore[misc]
         seen.wait()
     assert "list index" in seen.unread[0]
+
+
+def test_nobody_waits_for_a_watch_that_has_ended() -> None:
+    with watch(to=Scripted(["Hello"])) as seen:
+        ask(seen, "Hi")
+    assert seen._recorder.later(lambda: None).is_set()

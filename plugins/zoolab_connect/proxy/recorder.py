@@ -51,6 +51,7 @@ class Recorder:
         self._keeper: Replay | None = None
         #: The API of each request that waits for its answer, and its conversation, unless it has none.
         self._open: dict[int, tuple[str, list[Conversation]]] = {}
+        self._over = False
         self._told: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._record, daemon=True)
 
@@ -65,6 +66,7 @@ class Recorder:
 
     def close(self) -> None:
         """Do what was told so far, and no more."""
+        self._over = True
         self._told.put(None)
         self._thread.join()
         self.backlog.end()
@@ -91,8 +93,14 @@ class Recorder:
         self.later(lambda: self.unread.append(scrub(said)[:_LONGEST_SAID]))
 
     def later(self, task: Callable[[], None], size: int = 0) -> threading.Event:
-        """Have something done after all that came before; waits if too much waits already. Tells the end."""
+        """Have something done after all that came before, unless this is closed. Tells the end.
+
+        It waits if too much waits already.
+        """
         done = threading.Event()
+        if self._over:
+            done.set()
+            return done
         self.backlog.add(size + _OF_TASK)
 
         def do() -> None:
