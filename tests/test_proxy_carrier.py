@@ -86,6 +86,15 @@ def test_a_request_that_is_being_answered_when_the_watch_ends_gets_its_answer() 
     assert [trace.outcome for trace in seen.traces] == ["open"]
 
 
+def test_nothing_is_imported_from_the_folder_of_the_program(tmp_path: Path) -> None:
+    for name in ("json.py", "zoolab_connect.py"):
+        (tmp_path / name).write_text("raise SystemExit('a stranger')", encoding="utf-8")
+    program = "from zoolab import watch\nwith watch(to='http://127.0.0.1:9/v1'):\n    print('open')"
+    command = [sys.executable, "-P", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert (done.stdout, done.stderr) == ("open\n", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_watch_ends_beside_a_process_that_was_forked_in_it() -> None:
     program = f"""

@@ -84,7 +84,8 @@ class Carrier:
         if sys.platform == "win32":
             own = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         found = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"}
-        command = [sys.executable, "-m", "zoolab_connect.proxy.carrier"]
+        # Nothing is imported from the folder in which the program runs.
+        command = [sys.executable, "-P", "-m", "zoolab_connect.proxy.carrier"]
         pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(
