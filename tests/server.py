@@ -96,6 +96,9 @@ class TestServer:
 
 
 class _Quiet(ThreadingHTTPServer):
+    #: As an endpoint has it: with five that wait, the system resets some of a hundred that come at once.
+    request_queue_size = 256
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing is printed about a client that has heard enough."""
         if not isinstance(sys.exception(), ConnectionError):
