@@ -437,8 +437,8 @@ def several_calls(student: Student, chance: Random) -> None:
 def stops_at_the_limit(student: Student, chance: Random) -> None:
     """The model is asked at most `limit` times; then the messages come back with the last reply and a result
     for each of its calls."""
-    name = chance.choice(NAMES)
-    for limit in (3, 1):
+    name, whole = chance.choice(NAMES), True
+    for limit in (3, 1, 102):
         walk = Walk(chance, _question(chance), [_asks(_call(chance, name)) for _ in range(limit + 5)])
         walk.play_to(student, [name], limit, min(limit, 2))  # whether all of them are used is judged below
         if not _messages(walk.returned):
@@ -446,6 +446,10 @@ def stops_at_the_limit(student: Student, chance: Random) -> None:
         *_, reply, result = [{}, {}, *walk.returned]
         if len(walk.requests) == limit and (not reply.get("tool_calls") or result.get("role") == "assistant"):
             raise walk.wrong("what came back does not end with the last reply and a result for its call")
+        lost = len(walk.returned) < len(walk.opening) + 2 * len(walk.requests)
+        if limit == 102 and lost and whole:
+            raise walk.wrong("after many turns, not all messages came back")
+        whole = not lost  # that all of a few messages come back is asked elsewhere
 
 
 @case(points=1, hint="`limit` is the only limit: none of your own, and its last request counts.")
