@@ -91,6 +91,22 @@ def test_instructions_of_gemini_may_be_a_text() -> None:
     assert messages[0] == {"role": "system", "content": "Be short."}
 
 
+def test_a_part_with_several_fields_has_one_name_in_every_process() -> None:
+    part = {
+        "fileData": {"fileUri": "x"},
+        "videoMetadata": {"fps": 1},
+        "mediaResolution": {},
+        "partMetadata": {},
+    }
+    said = APIS["gemini"].from_body(gemini(parts=[part]), []).messages[0]["content"]
+    assert said.startswith("[fileData, not shown: ")
+
+
+def test_a_tool_of_gemini_says_what_it_is() -> None:
+    with pytest.raises(InvalidInput):
+        APIS["gemini"].from_body(gemini(tools=[{}]))
+
+
 def test_pictures_that_differ_are_told_apart_in_a_recording() -> None:
     said = []
     for data in ("iVBORw0K", "iVBORw1K"):

@@ -205,11 +205,12 @@ def _chosen_in(choice: Any, reading: Reading) -> str:
         return "auto"
     if choice in CHOICES or choice == "any":
         return "required" if choice == "any" else str(choice)
-    kind = reading.object(choice, A_CHOICE).get("type", "function")
-    if kind in _TOOL_TYPES:
-        return reading.text(reading.object(choice.get(kind), A_CHOICE).get("name"), A_CHOICE)
+    for kind in _TOOL_TYPES:
+        if kind in reading.object(choice, A_CHOICE):
+            return reading.text(reading.object(choice[kind], A_CHOICE).get("name"), A_CHOICE)
+    kind = str(choice.get("type"))
     reading.leave(f"the choice of {kind}", A_CHOICE)
-    mode = as_dict(choice.get(str(kind))).get("mode")
+    mode = as_dict(choice.get(kind)).get("mode")
     return mode if mode in CHOICES else "required"
 
 

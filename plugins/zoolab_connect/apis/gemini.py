@@ -312,8 +312,9 @@ class Gemini(Translated):
     def _declared_in(self, tools: Any, reading: Reading) -> Tools:
         declared: list[dict[str, Any]] = []
         for tool in reading.objects(tools, "tools"):
-            for other in tool.keys() - {"functionDeclarations"}:
-                reading.leave(f"the tool {other}", f"functionDeclarations, not {excerpt(other)}")
+            others = [name for name in tool if name != "functionDeclarations"]
+            if others or not tool:
+                reading.leave(f"the tool {', '.join(others)}", f"functionDeclarations, not {excerpt(others)}")
             declared += reading.objects(tool.get("functionDeclarations"), "a list of functions")
         return super()._declared_in(declared, reading)
 
@@ -437,7 +438,8 @@ def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
 def _text_in(part: dict[str, Any], reading: Reading) -> str:
     if "text" in part:
         return reading.text(part["text"])
-    kind = next(iter(part.keys() - {"thought", "thoughtSignature"}), "a part")
+    # In their order: a recording knows the request by this word, too.
+    kind = next((key for key in part if key not in _OF_TEXT), "a part")
     return reading.stand_in(kind, part, f"text, functionCall and functionResponse, not {excerpt(list(part))}")
 
 
