@@ -249,14 +249,14 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 106_993
+NODES = 106_976
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
     "__main__": 44,
     "adapters": 230,
     "answers": 446,
-    "apis": 6449,
+    "apis": 6450,
     "bound": 126,
     "commands": 2913,
     "errors": 598,
@@ -283,7 +283,7 @@ ROOMS: dict[str, int] = {
     "runs": 1197,
     "schema": 8272,
     "secret_places": 1181,
-    "secrets": 934,
+    "secrets": 916,
     "show": 18377,
     "steps": 3300,
     "tapes": 265,

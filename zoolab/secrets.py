@@ -126,10 +126,10 @@ class _Scrubbing:
                     fresh[each] = None
         for each in without_places([*fresh]):
             self._texts[each] = each
-            _remember(each, each)
+            _memory(each).append(None)
 
     def _is_seen(self, text: str) -> bool:
-        return text in self._texts or text in self._parsed or _is_remembered(text)
+        return text in self._texts or text in self._parsed or bool(_memory(text))
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -169,12 +169,11 @@ class _Scrubbing:
         return self._names[name]
 
     def _clean_text(self, text: str) -> str:
-        if not _is_remembered(text):
+        memory = _memory(text)
+        if not memory:
             clean = self._scrubbed(text)
-            _remember(text, clean)
-            return clean
-        known = _known(_digest(text))[0]
-        return text if known is None else known
+            memory.append(None if clean == text else clean)
+        return text if memory[0] is None else memory[0]
 
     def _scrubbed(self, text: str) -> str:
         value = self._parsed.get(text)
@@ -190,13 +189,9 @@ class _Scrubbing:
         return text if hidden == value else encode(hidden)
 
 
-def _is_remembered(text: str) -> bool:
-    return len(text) >= _REMEMBERED and bool(_known(_digest(text)))
-
-
-def _remember(text: str, clean: str) -> None:
-    if len(text) >= _REMEMBERED:
-        _known(_digest(text)).append(None if clean == text else clean)
+def _memory(text: str) -> list[str | None]:
+    """What is known of a text, and where it is kept; of a short one nothing is."""
+    return _known(_digest(text)) if len(text) >= _REMEMBERED else []
 
 
 def _digest(text: str) -> bytes:

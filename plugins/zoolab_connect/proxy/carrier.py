@@ -6,7 +6,7 @@ carrier tells what an `Ear` is told, each frame with a number; it is told when t
     to the carrier      endpoints, port                            first
                         "written", frame                           what the frame told is in the traces
                         "tell", number                             is answered once all before it is told
-    "end", 0
+                        "end", 0                                   requests that are being answered go on
     from the carrier    "ready", time, address, address ...        or "refused", and why
                         "asked", frame, number, ...
                         "heard", frame, number, ...
@@ -36,7 +36,7 @@ from zoolab_connect.proxy.addresses import Endpoint
 from zoolab_connect.proxy.exchange import Heard, HttpRequest, HttpResponse
 from zoolab_connect.proxy.forwarding import Forward
 from zoolab_connect.proxy.headers import Headers, Pair
-from zoolab_connect.proxy.passing import Backlog, Passing
+from zoolab_connect.proxy.passing import SWITCH, Backlog, Passing
 
 if TYPE_CHECKING:
     from zoolab_connect.proxy.recorder import Recorder
@@ -46,8 +46,6 @@ _SIZES = struct.Struct(">II")
 _NOBODY = (OSError, ValueError)
 #: Headers whose values the other process needs.
 _TELLING = ("content-encoding", "content-type")
-#: Seconds after which another thread of the process has its turn.
-_SWITCH = 0.0005
 #: Seconds for which the end of the process is waited for; it lives on while it answers requests.
 _LAST_SECONDS = 2.0
 
@@ -101,7 +99,7 @@ class Carrier:
         #: Who waits until all is told.
         self._waiters: dict[int, threading.Event] = {}
         self._numbers = count()
-        self._endpoints, self._recorder = tuple(endpoints), recorder
+        self._recorder = recorder
         self.url: str
         self._say([asdict(each) for each in endpoints], port)
         first = _read(self._from)
@@ -113,7 +111,7 @@ class Carrier:
         _, now, self.url, *doors = said
         # Their clocks need not have begun at the same time.
         self._later = perf_counter() - now
-        self.doors = dict(zip(self._endpoints, doors, strict=True))
+        self.doors = dict(zip(endpoints, doors, strict=True))
         self._listening = threading.Thread(target=self._listen, daemon=True)
         self._listening.start()
 
@@ -160,9 +158,8 @@ class Carrier:
             return
         frame, *told = rest
         if kind == "asked":
-            number, came, method, path, headers, door = told
-            at = None if door is None else self._endpoints[door]
-            request = HttpRequest(method, path, Headers(map(tuple, headers)), content, at)
+            number, came, method, path, headers = told
+            request = HttpRequest(method, path, Headers(map(tuple, headers)), content)
             self._recorder.asked(number, request, came + self._later)
         elif kind == "heard":
             number, ended, size, status, headers, whole, problem = told
@@ -177,9 +174,9 @@ class Carrier:
 class _Teller:
     """The ear of the carrier: tells the other process."""
 
-    def __init__(self, pipe: IO[bytes], endpoints: Sequence[Endpoint]) -> None:
+    def __init__(self, pipe: IO[bytes]) -> None:
         self.backlog = Backlog()
-        self._pipe, self._endpoints = pipe, endpoints
+        self._pipe = pipe
         self._frames = count()
         #: What waits to be written, and how large it is.
         self._waiting: dict[int, tuple[threading.Event, int]] = {}
@@ -189,8 +186,7 @@ class _Teller:
 
     def asked(self, number: int, request: HttpRequest, came: float) -> None:
         """A request came. The content of one that asks for no reply is nobody's business."""
-        door = None if request.door is None else self._endpoints.index(request.door)
-        told = [number, came, request.method, request.path, _readable(request.headers), door]
+        told = [number, came, request.method, request.path, _readable(request.headers)]
         self._tell("asked", told, request.content if request.api else b"")
 
     def heard(
@@ -241,7 +237,7 @@ class _Teller:
 def main() -> None:
     """Carry requests until the other process closes its pipe or ends."""
     # A large request must not hold a small one.
-    sys.setswitchinterval(_SWITCH)
+    sys.setswitchinterval(SWITCH)
     # What anybody prints must not come between frames.
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -250,7 +246,7 @@ def main() -> None:
         return
     said, port = first[0]
     endpoints = [Endpoint(**{**each, "variables": tuple(each["variables"])}) for each in said]
-    teller = _Teller(pipe, endpoints)
+    teller = _Teller(pipe)
     try:
         passing = Passing(Forward(endpoints), teller, endpoints, port)
     except InvalidInput as error:

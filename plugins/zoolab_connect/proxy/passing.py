@@ -24,6 +24,8 @@ _LAST = re.compile(
 #: Seconds that the end of an answer waits until it is written: if little waits before it, or more.
 _PATIENCE, _HASTE = 10.0, 0.02
 _FEW, _LITTLE = 10, 500_000
+#: Seconds after which another thread has its turn, so that what is long does not hold what is short.
+SWITCH = 0.0005
 #: Seconds between two looks whether requests are still being answered.
 _LOOK = 0.05
 

@@ -25,12 +25,8 @@ from zoolab.text.markup import Html, tag
 from zoolab_connect.proxy.addresses import Endpoint, endpoints_of
 from zoolab_connect.proxy.carrier import Carrier
 from zoolab_connect.proxy.changes import Report, what_changed
-from zoolab_connect.proxy.exchange import (
-    HttpRequest,
-    HttpResponse,
-    Upstream,
-)
-from zoolab_connect.proxy.passing import Passing
+from zoolab_connect.proxy.exchange import HttpRequest, HttpResponse, Upstream
+from zoolab_connect.proxy.passing import SWITCH, Passing
 from zoolab_connect.proxy.recognising import watched
 from zoolab_connect.proxy.recorder import Recorder
 from zoolab_connect.proxy.server import LoopbackServer
@@ -169,7 +165,7 @@ class Seen(AbstractContextManager["Seen"]):
             self._passing = Carrier(self._endpoints, recorder, self._port)
         else:
             # What passes through must not wait for what is written about it.
-            sys.setswitchinterval(min(self._switches, 0.0005))
+            sys.setswitchinterval(min(self._switches, SWITCH))
             doors = self._endpoints if self._forwards else ()
             self._passing = Passing(self._upstream, recorder, doors, self._port)
         recorder.start()
