@@ -411,9 +411,7 @@ def test_workers_that_are_killed_lose_nothing_and_nothing_is_graded_twice(tmp_pa
 
     def watch(_result: object, done: int, _total: int) -> None:
         if done in (3, 11, 12):
-            workers = [
-                each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())
-            ]
+            workers = [each for each in psutil.Process().children() if "spawn_main" in command_of(each)]
             for worker in workers[-1:]:  # after the first of two kills in a row, none may be there
                 worker.kill()
                 killed.append(done)
@@ -464,6 +462,14 @@ def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def command_of(process: psutil.Process) -> str:
+    """How a process was started; empty if it has ended meanwhile."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # a zombie is one
+        return ""
 
 
 def below(process: subprocess.Popen[str]) -> list[psutil.Process]:
