@@ -630,8 +630,8 @@ def test_a_server_that_ends_in_the_middle_says_so_at_every_call(tmp_path: Path, 
             r"ended with exit code 1; its last words: no licence\\x1b.* / buy one; run the command",
         ),
         (
-            "prints",
-            r"printed a line that is not an MCP message: Welcome!\\x1b.* \(print to standard error instead\)",
+            "babbles",
+            r"did not start within 0\.5 s; it printed a line that is not an MCP message: Welcome!\\x1b",
         ),
         ("pours", "sent a message of more than 4 MiB; run the command of the server in a terminal"),
         ("many", "lists too many tools; expected at most 512, on at most 100 pages; configure it"),
@@ -639,13 +639,24 @@ def test_a_server_that_ends_in_the_middle_says_so_at_every_call(tmp_path: Path, 
     ],
 )
 def test_a_server_that_cannot_be_used_is_one_clear_line(tmp_path: Path, mode: str, told: str) -> None:
-    patience = 0.5 if mode == "hangs" else 30
+    patience = 0.5 if mode in ("hangs", "babbles") else 30
     with pytest.raises(ZoolabError, match=told) as caught, raw(tmp_path, mode, patience=patience):
         pass
     assert str(caught.value).isprintable()
     assert not (tmp_path / "raw.json").exists()
     if mode == "hangs" and IN_PROC:
         assert gone(int((tmp_path / "log").read_text()))
+
+
+def test_a_line_that_is_no_message_costs_itself(tmp_path: Path) -> None:
+    with raw(tmp_path, "prints", risk="safe") as tools:
+        assert invoke(tools, "chats", {}) == "done"
+        assert invoke(tools, "files_read", {}) == "done"
+        welcome, chat = tools.notes
+    assert re.fullmatch(
+        r"it printed a line that is not an MCP message: Welcome!\\x1b.* \(standard error .*\)", welcome
+    )
+    assert chat.startswith("it printed a line that is not an MCP message: [db] connected")
 
 
 def test_all_pages_are_listed(tmp_path: Path) -> None:
@@ -764,7 +775,8 @@ def test_a_flood_of_requests_ends_at_the_timeout(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["dies", "prints", "answers"])
 def test_no_secret_that_a_server_says_is_in_an_error(tmp_path: Path, how: str) -> None:
-    with raw(tmp_path, risk="safe", timeout=5) as tools, pytest.raises(ZoolabError) as caught:
+    patience = 1 if how == "prints" else 30
+    with raw(tmp_path, risk="safe", timeout=patience) as tools, pytest.raises(ZoolabError) as caught:
         invoke(tools, "fails", {"how": how, "key": KEY})
     assert KEY not in str(caught.value)
     assert "Authorization" in str(caught.value)

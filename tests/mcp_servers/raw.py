@@ -49,6 +49,7 @@ TOOLS = [
             "latin1",
             "half",
             "video",
+            "chats",
         )
     ),
 ]
@@ -96,6 +97,8 @@ def call(name: str, arguments: dict[str, Any]) -> Any:
     if name == "dies":
         sys.stderr.write(f"out of memory{ORDERS}\n")
         os._exit(3)
+    if name == "chats":
+        print("[db] connected", flush=True)
     if name == "floods":
         while True:
             send({"method": "notifications/message", "params": {"level": "info", "data": BLOB * 100}})
@@ -197,8 +200,10 @@ def main() -> None:
         time.sleep(60)
     if MODE == "dies":
         sys.exit(f"no licence{ORDERS}\nbuy one")
-    if MODE == "prints":
+    if MODE in ("prints", "babbles"):
         print(f"Welcome!{ORDERS}", flush=True)
+    if MODE == "babbles":
+        time.sleep(60)
     if MODE == "pours":
         sys.stdout.write("x" * (5 << 20))
         sys.stdout.flush()

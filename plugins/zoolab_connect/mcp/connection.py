@@ -162,7 +162,7 @@ class Process:
                 await asyncio.sleep(0)  # a full pipe must not keep the others from their turn
 
     async def _next(self) -> tuple[Any, int] | None:
-        """The next message and its size; None if there is none, with the fault that ends all."""
+        """The next line as a message, or None, and its size; None alone after a fault that ends all."""
         line = b"\n"
         try:
             while line.isspace():
@@ -181,10 +181,11 @@ class Process:
             return read_message(line), len(line)
         except ValueError:
             said = one_line(line[:400].decode(errors="replace"), 80)
-            self.fault = (
-                f"printed a line that is not an MCP message: {said} (print to standard error instead)"
+            _note(
+                self.notes,
+                f"it printed a line that is not an MCP message: {said} (standard error is for these)",
             )
-            return None
+            return None, len(line)
 
     async def _send(self, leaving: Any) -> None:
         """Hand on what the client says, until it says no more or nobody listens."""
@@ -498,9 +499,13 @@ class Connection:
                 return await work
         except TimeoutError:
             raise ToolTimeout(
-                f"the MCP server {self.name} did not answer within {self._timeout:g} s",
+                f"the MCP server {self.name} did not answer within {self._timeout:g} s{self._evidence()}",
                 advice="raise timeout=, or start it again",
             ) from None
+
+    def _evidence(self) -> str:
+        """The first thing that the server sent and nobody got: it may be why an answer is missing."""
+        return next((f"; {note}" for note in self._server.notes), "")
 
     async def _ask(self, request: Any, kind: Any) -> Any:
         who = f"the MCP server {self.name}"
@@ -542,7 +547,7 @@ class Connection:
                         raise
                     await session.discover()  # a server that has given the handshake up
         except TimeoutError:
-            return f"did not start within {self._patience:g} s"
+            return f"did not start within {self._patience:g} s{self._evidence()}"
         except Exception as error:
             why = problem_of(error) if isinstance(error, ValidationError) else one_line(str(error))
             return self._server.fault_in(error) or f"did not complete the handshake: {why}"
