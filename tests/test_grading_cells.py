@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from zoolab_grader.worker.cells import OUTPUT, read_cell
-from zoolab_grader.worker.notebook import Notebook, Shell
+from zoolab_grader.worker.notebook import Notebook, Shell, importing
 
 pytest.importorskip("IPython")
 
@@ -286,3 +287,60 @@ def test_a_cell_says_what_was_left_out():
     assert [(each.line, each.lines) for each in left_out] == [(1, 2), (4, 1), (5, 1)]
     assert [each.text for each in read_cell("%%bash\nls\n").left_out] == ["%%bash"]
     assert read_cell("%time x = 1\n%%time").left_out[0].line == 2
+
+
+#: Notebooks that set `ok` to True where they run, as in Jupyter.
+FOLDERS = [
+    ["%%writefile loop_mod.py\n\ndef run():\n    return 5", "from loop_mod import run\nok = run() == 5"],
+    [
+        "%%file ./loop_mod.py\nx = 1",
+        "%%writefile -a 'loop_mod.py'\nx += 1",
+        "import loop_mod as m\nok = m.x == 2",
+    ],
+    [
+        "%%writefile loop_mod.py\nx = 1",
+        "%%writefile loop_mod.py\ny = 2",
+        "import loop_mod as m\nok = not hasattr(m, 'x')",
+    ],
+    [
+        "%%writefile loop_mod.py\nraise ValueError('no')",
+        "try:\n    import loop_mod\nexcept ValueError:\n    ok = True",
+    ],
+    [
+        "%%writefile loop_mod.py\nfrom loop_two import y",
+        "%%writefile loop_two.py\ny = 1",
+        "import loop_mod\nok = True",
+    ],
+]
+
+
+def run_cells(cells):
+    names = {"__name__": "__main__"}
+    names["__builtins__"] = {**vars(builtins), "__import__": importing(__import__, names)}
+    notebook = Notebook(names)
+    for number, cell in enumerate(cells, 1):
+        notebook.run(cell, number)
+    return notebook
+
+
+@pytest.mark.parametrize("cells", FOLDERS)
+def test_a_module_that_a_cell_writes_is_imported(cells):
+    notebook = run_cells(cells)
+    assert notebook.names["ok"] is True
+    assert notebook.left_out == []
+
+
+def test_a_module_belongs_to_one_notebook():
+    run_cells(["%%writefile loop_mod.py\nx = 1", "import loop_mod"])
+    assert run_cells(["%%writefile loop_mod.py\nx = 2", "from loop_mod import x"]).names["x"] == 2
+
+
+def test_an_error_in_a_module_names_its_cell():
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_cells(["%%writefile loop_mod.py\n# a\nx = 1 / 0", "import loop_mod"])
+    assert (caught.traceback[-1].path, caught.traceback[-1].lineno) == ("<cell 1>", 2)
+
+
+def test_another_file_is_left_out():
+    for head in ("%%writefile data.txt", "%%writefile a/b.py", "%%writefile 1.py", "%%writefile ../a.py"):
+        assert [each.text for each in read_cell(f"{head}\nx = 1\n").left_out] == [head]

@@ -85,6 +85,24 @@ def test_what_cannot_be_read_is_said(name, text, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is empty"),
+        (f"{notebook('x = 1')[:-1]}\n<<<<<<< HEAD\n", "line 2 is a mark of git"),
+        (notebook("x = 1")[:-9], "it is no JSON from line 1, column 44 on"),
+        ("{]", "it is no JSON from line 1, column 2 on"),
+        ("[" * 100_000, "it is nested too deep"),
+        ('{"cells": ' + "1" * 5000 + "}", "a number in it is too long"),
+        ('{"nbformat": 3, "worksheets": [{"cells": []}]}', "it is of a format of before 2015"),
+        ('{"cells": 5}', "its cells are not there"),
+    ],
+)
+def test_what_is_wrong_with_a_notebook_is_said(text, why, tmp_path):
+    with pytest.raises(InvalidInput, match=f"^a.ipynb cannot be read as a notebook: {why}"):
+        read_cells(saved(tmp_path, "a.ipynb", text))
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [("a.ipynb", "no JSON"), ("a.ipynb", notebook()), ("a.py", ""), ("missing.py", None)],
 )

@@ -29,6 +29,7 @@ MAX_CODE = 1_000_000
 # Codecs of the standard library for names of hosts: their time grows with the square of the text.
 _NO_TEXT = ("idna", "punycode")
 
+_CONFLICT = re.compile(r"^<{7} |^>{7} ", re.MULTILINE)
 _CELL_MARK = re.compile(r"^# %%(.*)$", re.MULTILINE)
 
 
@@ -44,7 +45,24 @@ def _cells_of_notebook(text: str, name: str) -> list[str]:
         return [source if isinstance(source, str) else "".join(source) for source in sources]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         wanted = "a notebook as Jupyter saves it"
-        raise InvalidInput(f"{name} cannot be read as a notebook", expected=wanted) from error
+        why = _why_unread(text, error)
+        raise InvalidInput(f"{name} cannot be read as a notebook: {why}", expected=wanted) from error
+
+
+def _why_unread(text: str, error: Exception) -> str:
+    if not text.strip():
+        return "it is empty"
+    if (mark := _CONFLICT.search(text)) is not None:
+        return (
+            f"line {text.count(chr(10), 0, mark.start()) + 1:,} is a mark of git, of a merge that is not done"
+        )
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is no JSON from line {error.lineno:,}, column {error.colno:,} on"
+    if isinstance(error, (ValueError, RecursionError)):
+        return "a number in it is too long" if isinstance(error, ValueError) else "it is nested too deep"
+    if '"worksheets"' in text[:MAX_CODE]:
+        return "it is of a format of before 2015; Jupyter converts it when it saves it"
+    return "its cells are not there, or are no list of cells"
 
 
 def cells_of_script(text: str) -> list[str]:

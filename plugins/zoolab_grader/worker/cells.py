@@ -33,6 +33,10 @@ _BARE = frozenset(
     )
 )
 _MOST_CELL_MAGICS = 20
+#: What follows a magic that writes the cell to a file of Python in the folder of the notebook.
+_MODULE = re.compile(
+    r"(?P<append>-a\s+|--append\s+)?(?P<quote>[\"']?)(?:\./)?(?P<name>(?!\d)\w+)\.py(?P=quote)"
+)
 
 _ESCAPES = tuple("!?%,;/")
 _HELP = re.compile(r"(%{0,2}(?!\d)[\w*]+(\.(?!\d)[\w*]+|\[-?[0-9]+\])*)(\?\??)$")
@@ -66,6 +70,10 @@ class PlainCell:
 
     code: str
     left_out: tuple[LeftOut, ...] = ()
+    #: The module that the code is written to; it does not run before it is imported.
+    module: str = ""
+    #: Whether it is written behind what the module has already.
+    appended: bool = False
 
 
 def without_magics(cell: str) -> str:
@@ -92,6 +100,7 @@ class _Reading:
     def __init__(self) -> None:
         self._done: list[str] = []
         self._left: list[LeftOut] = []
+        self._module: re.Match[str] | None = None
 
     def read(self, cell: str) -> PlainCell:
         """Read the magics at the head of the cell, then its lines."""
@@ -101,7 +110,10 @@ class _Reading:
         else:
             self._done.append(text)
         code = "".join(self._done)
-        return PlainCell(code if cell.endswith("\n") else code.removesuffix("\n"), tuple(self._left))
+        code = code if cell.endswith("\n") else code.removesuffix("\n")
+        if self._module:
+            return PlainCell(code, module=self._module["name"], appended=self._module["append"] is not None)
+        return PlainCell(code, tuple(self._left))
 
     def _below_cell_magics(self, text: str) -> str:
         """The part of the cell that is read line by line."""
@@ -115,6 +127,10 @@ class _Reading:
                 return f"{text[:start]}{'%' * bare}{text[start:]}"
             self._done.append("\n" * start)
             name, _, words = magic[2:].rstrip().partition(" ")
+            if name in ("writefile", "file") and (module := _MODULE.fullmatch(words.strip())):
+                self._module = module
+                self._done.append(f"\n{rest}")
+                return ""
             first = _first_line(name, words)
             if first is None:
                 self._leave_out(magic, 1 + len(_lines_of(rest)), start + 1)

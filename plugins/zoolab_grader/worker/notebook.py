@@ -13,7 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from zoolab_grader.worker.cells import OUTPUT, LeftOut, read_cell
+from zoolab_grader.worker.cells import OUTPUT, LeftOut, PlainCell, read_cell
+
+#: The name in the cells of the modules that they write.
+WRITTEN = "__zoolab_written__"
 
 # The flags of all `from __future__ import`s.
 _FUTURE = 0
@@ -34,6 +37,7 @@ class Notebook:
         shell = Shell(self)
         names.update(get_ipython=lambda: shell, In=[""], Out={})
         names[OUTPUT] = Output
+        names[WRITTEN] = self._written = Written()
 
     def run(self, cell: str, number: int) -> None:
         """Run a cell; `left_out` grows by what of it is not Python and does nothing.
@@ -45,6 +49,9 @@ class Notebook:
         linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
         plain = read_cell(cell)
         self.left_out += plain.left_out
+        if plain.module:
+            self._written.write(plain, name)
+            return
         tree = ast.parse(plain.code, name)
         self._run_tree(tree, name, number, quiet=plain.code.rstrip().endswith(";"))
 
@@ -95,6 +102,37 @@ def _awaits(tree: ast.Module) -> bool:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             left += ast.iter_child_nodes(node)
     return False
+
+
+class Module(types.ModuleType):
+    """A module whose code is a cell."""
+
+
+class Written:
+    """The modules that cells write with `%%writefile`: imported as they are from the folder of a notebook."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[tuple[str, str]]] = {}
+
+    def write(self, cell: PlainCell, name: str) -> None:
+        """Keep the code of a cell; what an earlier notebook imported by the same name is forgotten."""
+        if cell.module not in self._parts and isinstance(sys.modules.get(cell.module), Module):
+            del sys.modules[cell.module]
+        before = self._parts.get(cell.module, []) if cell.appended else []
+        self._parts[cell.module] = [*before, (cell.code, name)]
+
+    def load(self, name: str, names: dict[str, Any]) -> None:
+        """Run the code of a module unless it has run; a name that no cell wrote is passed over."""
+        if name not in self._parts or name in sys.modules:
+            return
+        module = sys.modules[name] = Module(name)
+        vars(module)["__builtins__"] = names.get("__builtins__", builtins)
+        try:
+            for code, cell in self._parts[name]:
+                exec(compile(code, cell, "exec", dont_inherit=True), vars(module))
+        except BaseException:
+            del sys.modules[name]
+            raise
 
 
 class Output(list[str]):
@@ -178,6 +216,9 @@ def importing(usual: Callable[..., Any], names: dict[str, Any]) -> Callable[...,
         if top.partition("_")[0] == "zoolab" != top:
             refuse(name)
         if top not in ("zoolab", "IPython"):
+            written = names.get(WRITTEN)
+            if isinstance(written, Written):
+                written.load(name, names)
             return usual(name, *rest, **more)
         module = types.ModuleType(name)
         if top == "IPython":
