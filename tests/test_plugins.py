@@ -249,7 +249,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 106_976
+NODES = 107_007
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
@@ -284,7 +284,7 @@ ROOMS: dict[str, int] = {
     "schema": 8272,
     "secret_places": 1181,
     "secrets": 916,
-    "show": 18377,
+    "show": 18408,
     "steps": 3300,
     "tapes": 265,
     "text": 1368,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -57,6 +59,30 @@ def test_what_is_saved_says_the_question_in_words_beside_the_buttons(shell: Any)
     assert "  - 2" in buttons["text/plain"]
     assert "How many?" in words["text/html"]
     assert "<li>&lt;b&gt;3&lt;/b&gt;</li>" in words["text/html"]
+
+
+def test_a_front_end_that_chooses_gets_both_in_one_output(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from IPython.utils.capture import capture_output
+
+    shell.user_ns["__vsc_ipynb_file__"] = "a.ipynb"
+    shell.run_cell("from zoolab import Scripted, run")
+    with capture_output() as shown:
+        asked(shell)
+        shell.run_cell("run('Hi', [], Scripted(['Ho'])).inspect()")
+    question, inspector = (output.data for output in shown.outputs)
+    assert "How many?" in question["text/html"]
+    assert "Ho" in inspector["text/html"]
+    assert BUTTONS in question
+    assert BUTTONS in inspector
+    del shell.user_ns["__vsc_ipynb_file__"]
+    for module, count in (("google.colab", 1), ("google", 2)):
+        monkeypatch.setitem(sys.modules, module, ModuleType(module))
+        with capture_output() as shown:
+            asked(shell)
+        assert len(shown.outputs) == count
+        monkeypatch.delitem(sys.modules, module)
 
 
 @pytest.mark.parametrize("options", ["yes", ["yes"], []])

@@ -10,6 +10,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.files import read_shipped
+from zoolab.show.frontend import show_widget
 
 
 class Prediction:
@@ -46,11 +47,10 @@ class Prediction:
             display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
             return
         bundle = self._buttons._repr_mimebundle_()
-        widget = bundle[0] if isinstance(bundle, tuple) else bundle
-        display({**widget, "text/plain": str(self)}, raw=True)
+        widget, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         style = f"<style>{read_shipped('zoolab_course', 'question.css')}</style>"
-        kept = f'<div class="zoolab-question">{style}{self._repr_html_()}</div>'
-        display({"text/html": kept, "text/plain": ""}, raw=True)
+        data = {**widget, "text/plain": str(self), "text/html": self._repr_html_()}
+        show_widget(data, metadata, f'<div class="zoolab-question">{style}')
 
     def _repr_html_(self) -> str:
         items = "".join(f"<li>{escape(str(option))}</li>" for option in self.options)

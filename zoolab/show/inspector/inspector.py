@@ -18,6 +18,7 @@ from zoolab.models.deltas import listening
 from zoolab.records import KINDS, Model, Outcome, Record
 from zoolab.show.block_types import Block, Room, sendable
 from zoolab.show.blocks import arriving_blocks
+from zoolab.show.frontend import alone, show_widget
 from zoolab.show.inspector import forks
 from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
@@ -25,7 +26,7 @@ from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.modules import inspector_script
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import add_note, notes_of, panel_of
-from zoolab.show.inspector.static_page import kept_story, story_of
+from zoolab.show.inspector.static_page import story_of
 from zoolab.show.moment import Moment
 from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog, tools_of
@@ -131,6 +132,8 @@ class Inspector(anywidget.AnyWidget):
 
     _esm = inspector_script()
     _css = read_shipped("zoolab.show.inspector", "inspector.css")
+    #: What an output of the story alone begins with: styles that hide it beside a widget that lives.
+    _opening = read_shipped("zoolab.show.inspector", "kept.html")
 
     overview = traitlets.Dict().tag(sync=True)
     # No echo: it would come late, and take a reader who moves fast back to where they were.
@@ -175,24 +178,14 @@ class Inspector(anywidget.AnyWidget):
         return f"<Inspector of {self.trace!r}; show it in a notebook, or as a page: {save}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        data, metadata = self._widget()
-        data["text/html"] = story_of(self.trace)
-        names = (set(kwargs.get("include") or data) & set(data)) - set(kwargs.get("exclude") or ())
-        return {name: shown for name, shown in data.items() if name in names}, metadata
+        bundle: Any = super()._repr_mimebundle_()
+        data = {**bundle[0], "text/plain": repr(self), "text/html": story_of(self.trace)}
+        wanted, exclude = kwargs.get("include") or data, kwargs.get("exclude") or ()
+        return {name: data[name] for name in data if name in wanted and name not in exclude}, bundle[1]
 
     def _ipython_display_(self) -> None:
-        """The widget, and the story in an output of its own, which is kept up to date."""
-        from IPython import display as shown
-
-        display: Any = shown.display
-        widget, metadata = self._widget()
-        display(widget, metadata=metadata, raw=True)
-        self._kept = display(kept_story(self.trace), raw=True, display_id=True)
-
-    def _widget(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        bundle = super()._repr_mimebundle_()
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        return {**data, "text/plain": repr(self)}, metadata
+        """The widget or the story; if the story has an output of its own, it is kept up to date."""
+        self._kept = show_widget(*self._repr_mimebundle_(), self._opening)
 
     def _state(self) -> dict[str, Any]:
         other, pairs = self.view.compared()
@@ -214,7 +207,7 @@ class Inspector(anywidget.AnyWidget):
         if step is not None:
             self.step, self.other_step = step, partner(self.pairs, step)
         if self._kept is not None:
-            self._kept.update(kept_story(self.trace), raw=True)
+            self._kept.update(alone(story_of(self.trace), self._opening), raw=True)
         self._reported = time.monotonic()
 
     def grown(self) -> None:

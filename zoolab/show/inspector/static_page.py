@@ -95,11 +95,3 @@ def _file(name: str) -> str:
 def story_of(trace: TraceLog) -> str:
     """The story of a trace as HTML, without secrets; a few steps of one too long to stand beside a widget."""
     return shared_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else 8)
-
-
-def kept_story(trace: TraceLog) -> dict[str, Any]:
-    """An output of its own: of one output a notebook shows the widget and nothing else, dead or alive.
-
-    What kept.html begins with hides the notebook's own line about a dead widget.
-    """
-    return {"text/html": f"{_file('kept.html')}{story_of(trace)}</div>", "text/plain": ""}
