@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from server import serving
 
-from zoolab import watch
+from zoolab import Trace, watch
 from zoolab.apis import APIS
 from zoolab.errors import InvalidInput
 
@@ -127,6 +127,9 @@ def test_a_request_with_a_picture_is_watched_and_replayed(tmp_path: Path) -> Non
     assert [each["content"][0]["text"] for each in said] == ["A zoo.", "A zoo."]
     assert seen.traces[0].answer == "A zoo."
     assert [line.endswith(": image is not shown") for line in seen.unread] == [True]
+    kept = Trace.load(tmp_path / "seen" / "001.jsonl")
+    assert [line.startswith("the first request: ") for line in kept.meta["not_read"]] == [True]
+    assert "image is not shown" in kept.to_html()
 
 
 def post(path: str, body: dict[str, Any]) -> Any:

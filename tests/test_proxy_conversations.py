@@ -37,7 +37,7 @@ def called(id: str, a: int, b: int) -> dict[str, Any]:
 
 
 def watched() -> Conversations:
-    return Conversations(lambda _: Trace(), lambda _: None)
+    return Conversations(lambda *_: Trace(), lambda _: None)
 
 
 class Agent:

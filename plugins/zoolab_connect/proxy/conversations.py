@@ -12,7 +12,7 @@ be gone on with again: copies of it become conversations of their own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -141,11 +141,12 @@ class Conversations:
     """All conversations of a program, in the order in which they began.
 
     Args:
-        begin: Makes the trace of a new conversation, from the name of the model that its first request asks.
+        begin: Makes the trace of a new conversation, from the name of the model that its first request asks,
+            and what that request has that is not in it.
         grown: Is told of each conversation that has grown.
     """
 
-    def __init__(self, begin: Callable[[str], Trace], grown: Callable[[Trace], None]) -> None:
+    def __init__(self, begin: Callable[[str, Sequence[str]], Trace], grown: Callable[[Trace], None]) -> None:
         self.all: list[Conversation] = []
         self._begin, self._grown = begin, grown
         #: The conversations of Responses whose messages the endpoint keeps, by the id of the last answer.
@@ -156,7 +157,9 @@ class Conversations:
         """A trace for each conversation."""
         return [conversation.trace for conversation in self.all]
 
-    def ask(self, request: Request, body: dict[str, Any], came: float) -> Conversation:
+    def ask(
+        self, request: Request, body: dict[str, Any], came: float, left: Sequence[str] = ()
+    ) -> Conversation:
         """Find the conversation of a request, or begin one, and add the request to it."""
         found = self._kept.get(str(body.get("previous_response_id")))
         if found is not None:
@@ -167,7 +170,7 @@ class Conversations:
         found = found or self._find(request, names)
         if found is None:
             model = request.settings.get("model") or body.get("model")
-            found = Conversation(self._begin(str(model or "")))
+            found = Conversation(self._begin(str(model or ""), left))
             self.all.append(found)
         found.ask(request, names, body, came)
         self._grown(found.trace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -124,10 +124,12 @@ class Recorder:
 
     def _ask(self, api: str, request: HttpRequest, came: float, found: list[Conversation]) -> None:
         left: list[str] = []
-        found.append(self.conversations.ask(*read_request(api, request, left), came))
+        asked, body = read_request(api, request, left)
+        left = [*dict.fromkeys(map(scrub, left))]
+        found.append(self.conversations.ask(asked, body, came, left))
         # Each further request of a conversation has the same parts again.
-        named = (f"a part of a request to {APIS[api].label}: {scrub(what)}" for what in left)
-        self.unread += [line for line in dict.fromkeys(named) if line not in self.unread]
+        named = (f"a part of a request to {APIS[api].label}: {what}" for what in left)
+        self.unread += [line for line in named if line not in self.unread]
 
     def _pass(self, request: HttpRequest) -> None:
         name = scrub(f"{request.method} {request.path.partition('?')[0]}")[:_LONGEST_PATH]
@@ -150,7 +152,8 @@ class Recorder:
             response = {**completion_of(reply), "sent": dict(conversation.sent)}
             self._keeper.recording.add(self._keeper.body(conversation.request), response)
 
-    def _begin(self, model: str) -> Trace:
+    def _begin(self, model: str, left: Sequence[str]) -> Trace:
         number = len(self.conversations.all) + 1
         path = None if self._folder is None else self._folder / f"{number:03}.jsonl"
-        return Trace(path, meta={"model": model, "watched": number})
+        told = {"not_read": [f"the first request: {what}" for what in left]} if left else {}
+        return Trace(path, meta={"model": model, "watched": number, **told})

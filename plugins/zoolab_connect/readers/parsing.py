@@ -69,7 +69,7 @@ def _values(text: str, unread: Unread) -> Iterator[Any]:
 def _reason(error: Exception) -> str:
     if not isinstance(error, json.JSONDecodeError):
         return "a number is too long" if isinstance(error, ValueError) else "it is nested too deep"
-    what = error.msg[:1].lower() + error.msg[1:]
+    what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at").removesuffix(" starting")
     return f"{what} at line {error.lineno:,} column {error.colno:,}"
 
 
