@@ -20,6 +20,7 @@ from zoolab.errors import InvalidInput
 from zoolab.records import Request
 from zoolab.toolbox.starter import add, check_status, get_weather
 from zoolab_connect.imported import read_conversations
+from zoolab_connect.readers.messages import call
 
 CALLS = [("add", {"a": 42, "b": 58})]
 WALKED = run("What is 42 + 58?", [add], Scripted([CALLS, "It is 100."]))
@@ -546,3 +547,111 @@ def test_inspect_writes_a_page_for_each_conversation(tmp_path: Path):
     pages = [Path(line) for line in done.stdout.splitlines()]
     assert [page.name for page in pages] == ["log-1.html", "log-2.html"]
     assert all("Sorry." in page.read_text("utf-8") for page in pages)
+
+
+def asks(name: str, number: Any = None) -> dict[str, Any]:
+    return {"type": "tool_call", "name": name, "arguments": {}, **({} if number is None else {"id": number})}
+
+
+def answers(said: str, number: Any = None, **more: Any) -> dict[str, Any]:
+    part = {"type": "tool_call_response", "response": said, **({} if number is None else {"id": number})}
+    return {"role": "tool", "parts": [part], **more}
+
+
+@pytest.mark.parametrize("number", [None, "c"])
+def test_results_find_their_calls_without_an_id_of_their_own(tmp_path: Path, number: Any):
+    messages = [
+        {"role": "user", "parts": [{"type": "text", "content": "Go"}]},
+        {"role": "assistant", "parts": [asks("f", number), asks("g", number)]},
+        answers("of f", number),
+        answers("of g", number),
+    ]
+    [trace] = read_conversations(written(tmp_path, messages))
+    calls = trace.turns[0].calls
+    assert [(call.call.name, call.result.content) for call in calls.values()] == [
+        ("f", "of f"),
+        ("g", "of g"),
+    ]
+    assert len({call.call.id for call in calls.values()}) == 2
+    assert any("no ids of their own" in line for line in trace.meta["not_read"])
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome"), [("length", "cut"), ("content_filter", "filtered"), ("stop", "answer")]
+)
+@pytest.mark.parametrize("form", ["span", "reply"])
+def test_how_a_reply_ended_is_told(tmp_path: Path, reason: str, outcome: str, form: str):
+    reply = {"choices": [{**REPLY["choices"][0], "finish_reason": reason}]}
+    message = {"role": "assistant", "parts": [{"type": "text", "content": "Rain."}], "finish_reason": reason}
+    content = {"interactions": [exchange(CHAT, reply)]} if form == "reply" else [message]
+    [trace] = read_conversations(written(tmp_path, content))
+    assert trace.outcome == outcome
+
+
+def test_a_stream_that_breaks_off_is_no_answer(tmp_path: Path):
+    cut = STREAM.partition("data: [DONE]")[0]
+    [trace] = read_conversations(written(tmp_path, {"interactions": [exchange(CHAT, cut)]}))
+    assert trace.outcome == "cut"
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_messages_of_a_framework_are_read_in_an_object_too(tmp_path: Path, wrapped: bool):
+    messages = [
+        {"role": "user", "content": "Go"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t", "content": "no disk", "is_error": True}],
+        },
+    ]
+    [trace] = read_conversations(written(tmp_path, {"messages": messages} if wrapped else messages))
+    assert [call.name for call in trace.tool_calls] == ["f"]
+    assert trace.turns[0].calls[0].result.content == "ERROR: no disk"
+
+
+def test_the_older_form_of_a_call_is_read_with_its_tools(tmp_path: Path):
+    messages = [
+        {"role": "user", "content": "Go"},
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": "7"},
+    ]
+    functions = [{"name": "f", "description": "Does it.", "parameters": {"type": "object"}}]
+    [trace] = read_conversations(written(tmp_path, {"messages": messages, "functions": functions}))
+    assert trace.turns[0].calls[0].result.content == "7"
+    assert trace.turns[0].calls[0].verdict.ok
+
+
+def test_a_result_within_a_message_ends_what_was_said_before_it(tmp_path: Path):
+    search = {"type": "server_tool_call", "id": "s", "name": "search", "server_tool_call": {"q": 1}}
+    found = {"type": "server_tool_call_response", "id": "s", "server_tool_call_response": "a page"}
+    parts = [search, found, {"type": "text", "content": "ok"}]
+    messages = [{"role": "user", "content": "Go"}, {"role": "assistant", "parts": parts}]
+    [trace] = read_conversations(written(tmp_path, messages))
+    assert [message["role"] for message in trace.messages] == ["user", "assistant", "tool", "assistant"]
+    assert trace.answer == "ok"
+
+
+def test_a_call_that_langchain_could_not_parse_is_shown(tmp_path: Path):
+    odd = {"name": "f", "args": '{"a": ', "id": "c2", "error": "no JSON"}
+    more = {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "g", "arguments": "{}"}}]}
+    message = {"type": "ai", "content": "", "invalid_tool_calls": [odd], "additional_kwargs": more}
+    [trace] = read_conversations(
+        written(tmp_path, [{"role": "user", "content": "Go"}, message | {"role": "ai"}])
+    )
+    assert [(call.name, call.arguments) for call in trace.tool_calls] == [("f", '{"a": '), ("g", "{}")]
+    assert any("could not be parsed" in line for line in trace.meta["not_read"])
+
+
+def test_an_imported_trace_claims_neither_a_time_nor_that_a_call_did_not_run(tmp_path: Path):
+    messages = [
+        {"role": "user", "content": "Go"},
+        {"role": "assistant", "content": None, "tool_calls": [call("c", "f", {})]},
+        {"role": "tool", "tool_call_id": "c", "content": "7"},
+    ]
+    [trace] = read_conversations(written(tmp_path, messages))
+    page = trace.to_html()
+    assert "Another program ran the call." in page
+    assert "did not run" not in page
+    assert "no tool has this name" not in page
+    assert "under 1 ms" not in page
+    assert not any(trace.started)

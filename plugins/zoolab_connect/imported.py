@@ -22,11 +22,15 @@ from zoolab.runs import Trace, read_conversation
 from zoolab.tools import ToolRegistry
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.messages import messages_in
+from zoolab_connect.readers.offered import tools_beside
+from zoolab_connect.readers.pairing import paired
 from zoolab_connect.readers.parsing import text_in, values_in
 
 #: Bytes of a file; more is refused.
 MAX_BYTES = 200_000_000
 _FORMS = "OpenTelemetry spans with messages, a log of Inspect AI, an export, or a request of an API"
+#: Types of the parts of a message of Chat Completions.
+_CHAT = {"text", "image_url", "input_audio", "file", "refusal", "thinking", "reasoning"}
 _ODD = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
@@ -104,6 +108,11 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
         own = Unread()
         if messages := messages_in(value, "messages", own):
             yield Conversation(messages, unread=own)
+    elif isinstance(value, dict) and _told_otherwise(value):
+        own = Unread()
+        if messages := messages_in(value["messages"], "messages", own):
+            meta = {"model": value["model"]} if isinstance(value.get("model"), str) else {}
+            yield Conversation(messages, tools_beside(value, place, own), meta, own)
     elif isinstance(value, dict):
         spoken, own = api_of(value), Unread()
         left: list[str] = []
@@ -122,6 +131,23 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
         unread.add(place, "it is neither an object nor a list")
 
 
+def _told_otherwise(value: Mapping[str, Any]) -> bool:
+    """Whether an object has messages in the form of a framework, or in an older one of an API."""
+    listed = value.get("messages")
+    if api_of(value) is not APIS["openai"] or not isinstance(listed, list):
+        return False
+    return any(isinstance(each, dict) and not _is_chat(each) for each in listed)
+
+
+def _is_chat(message: Mapping[str, Any]) -> bool:
+    """Whether a message is one of Chat Completions, as far as its parts and its calls go."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    kinds = {part.get("type") for part in parts if isinstance(part, dict)}
+    older = message.keys() & {"parts", "function_call", "kwargs"} or message.get("role") in (None, "function")
+    return not older and kinds <= _CHAT
+
+
 def _guarded(found: Iterator[Conversation], place: str, unread: Unread) -> Iterator[Conversation]:
     """Pass on what a reader finds; where it gives up, say so."""
     try:
@@ -133,6 +159,9 @@ def _guarded(found: Iterator[Conversation], place: str, unread: Unread) -> Itera
 
 
 def _trace(found: Conversation) -> Trace:
+    messages = paired(found.messages, found.unread)
+    ends = {n: each["finish_reason"] for n, each in enumerate(messages) if each.get("finish_reason")}
+    messages = [{k: v for k, v in each.items() if k != "finish_reason"} for each in messages]
     lines = found.unread.lines()
     meta = {**found.meta, **({"not_read": lines} if lines else {})}
     try:
@@ -141,7 +170,7 @@ def _trace(found: Conversation) -> Trace:
         tools, why = None, getattr(error, "what", type(error).__name__)
         meta["not_read"] = [*lines, f"the tools: {why}"]
     try:
-        trace = read_conversation(found.messages, tools, meta=meta)
+        trace = read_conversation(messages, tools, meta=meta, ends=ends)
     except (ZoolabError, *_ODD) as error:
         why = error.what if isinstance(error, ZoolabError) else type(error).__name__
         meta["not_read"] = [*lines, f"the messages: {why}"]

@@ -456,11 +456,16 @@ def inspect(
 
 
 def read_conversation(
-    messages: Iterable[Message], tools: ToolRegistry | None = None, *, meta: Mapping[str, Any] | None = None
+    messages: Iterable[Message],
+    tools: ToolRegistry | None = None,
+    *,
+    meta: Mapping[str, Any] | None = None,
+    ends: Mapping[int, str] | None = None,
 ) -> Trace:
     """The trace of a conversation in OpenAI's form, as far as its messages show what happened.
 
-    Nothing runs. With `tools`, the calls are checked against them. See `zoolab.trace.conversation`.
+    Nothing runs, and no step has a time. With `tools`, the calls are checked against them. `ends` has the
+    finish reason of assistant messages by their position. See `zoolab.trace.conversation`.
 
     >>> read_conversation([
     ...     {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
@@ -469,4 +474,8 @@ def read_conversation(
     """
     from zoolab.trace.conversation import conversation_steps
 
-    return Trace.record(conversation_steps(messages, tools), meta=meta)
+    trace = Trace.record(conversation_steps(messages, tools, ends), meta=meta)
+    trace.began = None
+    for seq in range(len(trace)):
+        trace.started[seq] = 0.0
+    return trace

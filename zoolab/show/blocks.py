@@ -242,7 +242,8 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
     for tool in tools:
         states.setdefault(tool.name, ("withheld" if sent else "offered", not_sent))
     if chosen is not None:
-        state, why = states.pop(chosen, ("unknown", "no tool has this name"))
+        missing = "no tool has this name" if states else "no tools are known here"
+        state, why = states.pop(chosen, ("unknown", missing))
         state = {"offered": "chosen", "withheld": "chosen and withheld"}.get(state, state)
         states = {chosen: (state, why), **states}
     rows = [
@@ -494,6 +495,9 @@ def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
 
 def _value(moment: Moment, room: Room) -> list[Block]:
     outcome = moment.call.outcome
+    if moment.call.by_program:
+        said = "Another program ran the call. The messages have its result, and not how it came about."
+        return [room.note("info", said)]
     if outcome is None:
         return [room.note("info", "The call did not run: there is no value, only what was wrong.")]
     if outcome.error is not None:

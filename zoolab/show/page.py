@@ -108,7 +108,7 @@ def _facts(trace: TraceLog) -> Html | None:
         ("calls", f"{totals['calls']:,}"),
         ("errors", f"{len(trace.errors):,}"),
         ("tokens", f"{sent:,} sent, {received:,} received" if sent or received else None),
-        ("time", totals["time"] if steps else None),
+        ("time", totals["time"] or None),
         ("answered by", code(models) if models else None),
         ("run", code(trace.run_id)),
         *((clipped(str(key), 80), code(as_text(value))) for key, value in others),

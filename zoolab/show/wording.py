@@ -150,7 +150,7 @@ def prompt_of(trace: TraceLog) -> str:
 
 
 def totals_of(trace: TraceLog) -> dict[str, Any]:
-    """Tokens as the endpoints counted them, with those of sub-agents; time, errors, turns, calls."""
+    """Tokens as the endpoints counted them, with those of sub-agents; time if known, errors, turns, calls."""
     steps = trace.steps
     tokens = tokens_used(steps)
     ms = round(trace.started[-1] * 1000, 1) if steps else 0
@@ -158,7 +158,7 @@ def totals_of(trace: TraceLog) -> dict[str, Any]:
         "tokens_in": tokens.input,
         "tokens_out": tokens.output,
         "ms": ms,
-        "time": duration(ms),
+        "time": duration(ms) if trace.began else "",
         "errors": sum(1 for _ in errors_of(steps)),
         "turns": len({step.turn for step in steps if step.kind != "define"}),
         "calls": len(trace.tool_calls),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from zoolab.errors import InvalidSchema, ModelError
@@ -13,23 +13,26 @@ from zoolab.steps.validate import check_call, refuse_unfinished
 from zoolab.tools import ToolRegistry
 
 
-def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None = None) -> Iterator[Step]:
+def conversation_steps(
+    messages: Iterable[Message], tools: ToolRegistry | None = None, ends: Mapping[int, str] | None = None
+) -> Iterator[Step]:
     """Yield the steps of a conversation in OpenAI's form: requests, calls, verdicts and results.
 
     Nothing runs, and how long anything took is not known. With `tools` the calls are checked against
-    them. A tool message that answers no call is kept, as a result without a slot.
+    them. A tool message that answers no call is kept, as a result without a slot. `ends` has the
+    finish reason of the messages, by their position, if it is known.
     """
     if tools is not None:
         yield Step("define", 0, None, tools, Messages([]))
     view, turn, sent = Messages([]), 0, 0
     open_calls: dict[str, ToolCall] = {}
-    for message in messages:
+    for number, message in enumerate(messages):
         before, view = view, view.with_next(message)
         role = message.get("role")
         if role == "assistant":
             turn += 1
             yield Step("request", turn, None, Request(before), before, len(before) - sent)
-            steps = [*reply_steps(Reply(message), turn, view, tools)]
+            steps = [*reply_steps(Reply(message, (ends or {}).get(number)), turn, view, tools)]
             yield from steps
             calls = [step.call for step in steps if step.kind == "tool_call" and step.call is not None]
             open_calls = {call.id: call for call in calls}

@@ -10,9 +10,14 @@ from zoolab.records import Message
 from zoolab_connect.readers.found import Conversation, Unread
 
 
+def name_of(message: Message) -> str:
+    """Return a name for what a message says; why it ended is told only where it was written."""
+    return digest(canonical({key: value for key, value in message.items() if key != "finish_reason"}))
+
+
 def beginnings_of(messages: Sequence[Message]) -> list[str]:
     """A name for each beginning of a conversation; the last one is the name of all of it."""
-    names = (digest(canonical(message)) for message in messages)
+    names = map(name_of, messages)
     return [*accumulate(names, lambda before, name: digest(before + name))]
 
 

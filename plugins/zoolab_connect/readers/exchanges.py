@@ -15,6 +15,7 @@ from zoolab.apis import APIS, Api, api_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.extras import needs
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
+from zoolab.records import Reply
 from zoolab_connect.apis.streams import events_in
 from zoolab_connect.proxy.encodings import decoded
 from zoolab_connect.readers.beginnings import longest
@@ -219,17 +220,21 @@ def _reply(asked: Api | None, answered: Any, place: str, unread: Unread) -> Any:
             unread.add(place, "it is no reply of an API that is known")
             return None
         if value is None and stream:
-            return api.streamed(events_in(body.splitlines(keepends=True))).message
+            return _with_end(api.streamed(events_in(body.splitlines(keepends=True))))
         if (
             isinstance(value, Mapping)
             and isinstance(value.get("choices"), list)
             and len(value["choices"]) > 1
         ):
             unread.add(place, f"it has {len(value['choices'])} answers; the first one is shown")
-        return api.reply(value).message
+        return _with_end(api.reply(value))
     except (ZoolabError, AttributeError, KeyError, TypeError, ValueError) as error:
         unread.add(place, f"it is not understood; expected {getattr(error, 'expected', '') or 'a reply'}")
         return None
+
+
+def _with_end(reply: Reply) -> dict[str, Any]:
+    return {**reply.message, "finish_reason": reply.finish_reason}
 
 
 def _body(message: Mapping[str, Any], place: str, unread: Unread) -> Any:

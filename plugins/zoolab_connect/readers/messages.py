@@ -32,7 +32,20 @@ _KNOWN = frozenset(
             "invalid_tool_calls",
             "error",
         ),
-        *("finish_reason", "index", "event.name", "source", "model", "metadata", "internal"),
+        *(
+            "finish_reason",
+            "stop_reason",
+            "custom",
+            "is_error",
+            "isError",
+            "status",
+            "index",
+            "event.name",
+            "source",
+            "model",
+            "metadata",
+            "internal",
+        ),
         *("additional_kwargs", "response_metadata", "usage_metadata"),
     }
 )
@@ -40,11 +53,35 @@ _KNOWN = frozenset(
 
 @dataclass(slots=True)
 class _Said:
-    """What the parts of one message say."""
+    """What the parts of one message say: text and thoughts, calls, and results of tools, in their order."""
 
     parts: list[dict[str, Any]] = field(default_factory=list)
     calls: list[dict[str, Any]] = field(default_factory=list)
-    results: list[Message] = field(default_factory=list)
+    #: The messages that are whole: a tool of the model's server gives its result within one.
+    whole: list[Message] = field(default_factory=list)
+    #: Results of calls that an earlier message made.
+    earlier: list[Message] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+
+    def ask(self, made: dict[str, Any]) -> None:
+        """Add a call."""
+        self.calls.append(made)
+        self.ids.add(made["id"])
+
+    def answer(self, result: Message) -> None:
+        """Add a result; what came before it in this message ends there if it holds the call."""
+        if result["tool_call_id"] not in self.ids:
+            self.earlier.append(result)
+            return
+        self.end("assistant")
+        self.whole.append(result)
+
+    def end(self, role: str) -> None:
+        """Make a message of what there is, if there is anything."""
+        if self.parts or self.calls:
+            plain: Message = {"role": role, "content": self.content()}
+            self.whole.append({**plain, "tool_calls": self.calls} if self.calls else plain)
+            self.parts, self.calls = [], []
 
     def content(self) -> Any:
         """Text; or the parts, if some of it was only thought."""
@@ -54,9 +91,13 @@ class _Said:
 
 
 def call(number: Any, name: Any, arguments: Any) -> dict[str, Any]:
-    """A call in OpenAI's form."""
+    """A call in OpenAI's form; its id is empty if it has none."""
     text = arguments if isinstance(arguments, str) else encode({} if arguments is None else arguments)
-    return {"id": str(number), "type": "function", "function": {"name": str(name), "arguments": text}}
+    return {"id": _id(number), "type": "function", "function": {"name": str(name), "arguments": text}}
+
+
+def _id(number: Any) -> str:
+    return "" if number is None else str(number)
 
 
 def messages_in(listed: Any, place: str, unread: Unread, role: str = "user") -> list[Message]:
@@ -95,6 +136,7 @@ def read_message(
         said.parts.append({"type": "text", "text": told["refusal"]})
     for number, asked in enumerate(_list(told.get("tool_calls"), f"{place}.tool_calls", unread)):
         _read_call(asked, f"{place}.tool_calls[{number}]", said, unread)
+    _read_beside(told, place, said, unread)
     if isinstance(told.get("function_call"), Mapping):  # the older form, with one call
         _read_call(told["function_call"], f"{place}.function_call", said, unread)
     for name in sorted(told.keys() - _KNOWN):
@@ -103,16 +145,49 @@ def read_message(
     return _messages(role, told, said)
 
 
+def _read_beside(told: Mapping[str, Any], place: str, said: _Said, unread: Unread) -> None:
+    """Read what LangChain keeps beside a message: calls that it could not parse, and calls as they came."""
+    for number, odd in enumerate(
+        _list(told.get("invalid_tool_calls"), f"{place}.invalid_tool_calls", unread)
+    ):
+        where = f"{place}.invalid_tool_calls[{number}]"
+        _read_call(odd, where, said, unread)
+        why = odd.get("error") if isinstance(odd, Mapping) else None
+        unread.add(where, f"it could not be parsed: {excerpt(why, 200)}" if why else "it could not be parsed")
+    more = told.get("additional_kwargs")
+    if not isinstance(more, Mapping):
+        return
+    listed = _list(more.get("tool_calls"), f"{place}.additional_kwargs.tool_calls", unread)
+    for number, asked in enumerate(listed):
+        if not isinstance(asked, Mapping) or _id(asked.get("id")) not in said.ids:
+            _read_call(asked, f"{place}.additional_kwargs.tool_calls[{number}]", said, unread)
+    if isinstance(more.get("reasoning_content"), str) and not any(
+        p["type"] == "reasoning" for p in said.parts
+    ):
+        said.parts.insert(0, {"type": "reasoning", "text": more["reasoning_content"]})
+
+
 def _messages(role: str, told: Mapping[str, Any], said: _Said) -> list[Message]:
-    if role == "tool" and not said.results:
+    if role == "tool" and not said.earlier:
         number = told.get("tool_call_id", told.get("id"))
-        return [{"role": "tool", "tool_call_id": str(number), "content": said.content()}]
-    plain: Message = {"role": role, "content": said.content()}
-    own = [{**plain, "tool_calls": said.calls} if said.calls else plain]
-    made = {each["id"] for each in said.calls}
-    after = [each for each in said.results if each["tool_call_id"] in made]
-    before = [each for each in said.results if each["tool_call_id"] not in made]
-    return [*before, *(own if said.parts or said.calls or not said.results else []), *after]
+        text = _failed(told, said.content())
+        name = next((told[k] for k in ("name", "tool_name") if isinstance(told.get(k), str)), None)
+        result = {"role": "tool", "tool_call_id": _id(number), "content": text}
+        return [{**result, "name": name} if name else result]
+    said.end(role)
+    if not said.whole and not said.earlier:
+        said.whole.append({"role": role, "content": ""})
+    why = next((told[k] for k in ("finish_reason", "stop_reason") if isinstance(told.get(k), str)), None)
+    if role == "assistant" and why and said.whole:
+        said.whole[-1] = {**said.whole[-1], "finish_reason": why}
+    return [*said.earlier, *said.whole]
+
+
+def _failed(told: Mapping[str, Any], content: Any) -> Any:
+    """The content of a result; it says so if the tool failed."""
+    failed = told.get("is_error") is True or told.get("isError") is True or told.get("status") == "error"
+    marked = not failed or not isinstance(content, str) or content.lower().startswith("error")
+    return content if marked else f"ERROR: {content}"
 
 
 def _role(told: Mapping[str, Any], place: str, unread: Unread, otherwise: str) -> str:
@@ -132,13 +207,13 @@ def _read_part(part: Any, place: str, said: _Said, unread: Unread) -> None:
         return
     kind = part.get("type")
     text = next((part[name] for name in ("content", "text") if isinstance(part.get(name), str)), None)
-    if kind in _TEXTS and text is not None:
+    if kind == "refusal" and isinstance(part.get("refusal"), str):
+        said.parts.append({"type": "text", "text": part["refusal"]})
+    elif kind in _TEXTS and text is not None:
         said.parts.append({"type": "text", "text": text})
     elif kind in _THOUGHTS:
-        thought = next(
-            (text_of(part[k], place, unread) for k in ("reasoning", "thinking", "summary") if part.get(k)),
-            text,
-        )
+        names = ("summary",) if part.get("redacted") else ("reasoning", "thinking", "summary")
+        thought = next((text_of(part[k], place, unread) for k in names if part.get(k)), text)
         said.parts.append({"type": "reasoning", "text": thought or ""})
         if not thought or part.get("redacted"):
             unread.add(place, f"the text of a {kind} is hidden")
@@ -156,9 +231,8 @@ def _read_result(part: Mapping[str, Any], place: str, said: _Said, unread: Unrea
     names = ("response", "result", "content", "server_tool_call_response", "output")
     given = next((part[name] for name in names if name in part), None)
     number = next((part[name] for name in _IDS if name in part), None)
-    said.results.append(
-        {"role": "tool", "tool_call_id": str(number), "content": text_of(given, place, unread)}
-    )
+    content = _failed(part, text_of(given, place, unread))
+    said.answer({"role": "tool", "tool_call_id": _id(number), "content": content})
 
 
 def _named(part: Mapping[str, Any], kind: Any, place: str, unread: Unread) -> str:
@@ -169,7 +243,9 @@ def _named(part: Mapping[str, Any], kind: Any, place: str, unread: Unread) -> st
     what = part.get("modality") or (mime.partition("/")[0] if kind in ("blob", "uri", "file") else "")
     what = what if isinstance(what, str) and what and what != "application" else kind
     word = one_line(_WORDS.get(what, what), 40) if isinstance(what, str) else "a part without a type"
-    at = part.get("uri") or part.get("file_id") or ""
+    held = part.get(kind) if isinstance(kind, str) else None
+    inner = held.get("url") if isinstance(held, Mapping) else held
+    at = part.get("uri") or part.get("file_id") or part.get("url") or inner or ""
     more = ", ".join(
         each for each in (mime, at if isinstance(at, str) and not at.startswith("data:") else "") if each
     )
@@ -181,7 +257,7 @@ def _read_call(told: Any, place: str, said: _Said, unread: Unread) -> None:
     if not isinstance(told, Mapping):
         unread.add(place, f"it is {excerpt(told, 60)}; expected a call")
         return
-    inner = told.get("function")
+    inner = told.get("function", told.get("custom"))
     function = inner if isinstance(inner, Mapping) else told
     name = inner if isinstance(inner, str) else function.get("name", told.get("toolName"))
     given = ("arguments", "args", "input", "server_tool_call")
@@ -192,7 +268,7 @@ def _read_call(told: Any, place: str, said: _Said, unread: Unread) -> None:
     if isinstance(failed, str):
         unread.add(f"{place}.arguments", f"they could not be parsed: {failed}")
         arguments = _written(failed) if arguments in (None, {}, "") else arguments
-    said.calls.append(call(next((told[k] for k in _IDS if told.get(k)), None), name or "", arguments))
+    said.ask(call(next((told[k] for k in _IDS if told.get(k)), None), name or "", arguments))
 
 
 def _written(failed: str) -> str:

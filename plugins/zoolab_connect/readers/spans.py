@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import canonical, digest, excerpt
+from zoolab.jsontext import excerpt
 from zoolab.records import Message
-from zoolab_connect.readers.beginnings import beginnings_of
+from zoolab_connect.readers.beginnings import beginnings_of, name_of
 from zoolab_connect.readers.flat import messages_of, tools_of
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.messages import messages_in, text_of
@@ -65,7 +65,7 @@ class _Told:
 
     @classmethod
     def of(cls, span: _Span, messages: list[Message]) -> _Told:
-        return cls(span, messages, [digest(canonical(each)) for each in messages], beginnings_of(messages))
+        return cls(span, messages, [name_of(each) for each in messages], beginnings_of(messages))
 
 
 def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
