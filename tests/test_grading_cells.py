@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from zoolab_grader.worker.cells import OUTPUT, read_cell
-from zoolab_grader.worker.notebook import Notebook, Shell, importing
+from zoolab_grader.worker.notebook import Notebook, Nothing, Shell, importing
 
 pytest.importorskip("IPython")
 
@@ -315,7 +315,7 @@ FOLDERS = [
 
 
 def run_cells(cells):
-    names = {"__name__": "__main__"}
+    names = {"__name__": "__main__", "display": Nothing()}
     names["__builtins__"] = {**vars(builtins), "__import__": importing(__import__, names)}
     notebook = Notebook(names)
     for number, cell in enumerate(cells, 1):
@@ -342,5 +342,39 @@ def test_an_error_in_a_module_names_its_cell():
 
 
 def test_another_file_is_left_out():
-    for head in ("%%writefile data.txt", "%%writefile a/b.py", "%%writefile 1.py", "%%writefile ../a.py"):
+    for head in ("%%writefile data.txt", "%%writefile my work.py", "%%writefile $name.py"):
         assert [each.text for each in read_cell(f"{head}\nx = 1\n").left_out] == [head]
+
+
+def test_a_file_that_no_cell_wrote_is_not_run():
+    assert [(each.line, each.text) for each in run_cells(["x = 1\n%run other.py"]).left_out] == [
+        (2, "%run other.py")
+    ]
+
+
+#: Cells that run in Jupyter beside the work that is graded, and set `ok` to True.
+BESIDE = [
+    "h = display('a', display_id=True)\nh.update('b')\nok = True",
+    "import IPython\nprint(IPython.__version__)\nok = True",
+    "import zoolab\nprint(zoolab.__version__)\nok = True",
+    "from IPython.utils.capture import capture_output\nwith capture_output() as c:\n    print(1)\nok = True",
+    "ok = 'IPKernelApp' in get_ipython().config",
+    "from IPython.core.interactiveshell import InteractiveShell\n"
+    "InteractiveShell.instance().ast_node_interactivity = 'all'\nok = True",
+    "from IPython.display import HTML\nclass Badge(HTML):\n    pass\nBadge('a').data\nok = True",
+    "ok = __IPYTHON__ and _ih is In and _dh[-1] == '.' and _i == __",
+    "t = %timeit -o 1 + 1\nok = t.best == 0",
+    "e = %env\nok = isinstance(e, dict)",
+    "from zoolab import LocalModel, Request\nfrom zoolab.lint import lint\nimport json\nok = True",
+]
+
+
+@pytest.mark.parametrize("cell", BESIDE)
+def test_what_stands_in_for_ipython_and_zoolab_costs_no_work(cell):
+    assert run_cells([cell]).names["ok"] is True
+
+
+@pytest.mark.parametrize("used", ["run('Hi')", "lint.lint", "class Mine(LocalModel): pass"])
+def test_a_part_of_zoolab_raises_when_it_is_used(used):
+    with pytest.raises(ImportError, match="write the code yourself"):
+        run_cells([f"from zoolab import LocalModel, run, lint\n{used}"])

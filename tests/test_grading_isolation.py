@@ -118,7 +118,7 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
         ("import os\ndef f(): os.kill(os.getpid(), 9)", "`f` ended its process: it was killed by signal 9"),
         ("def f(): input()", "`f` raised EOFError"),
         ("import getpass\ndef f(): getpass.getpass()", "`f` raised EOFError"),
-        ("from zoolab import walk\ndef f(): pass", "there is no `f` in the submission"),
+        ("from zoolab import walk\nwalk()\ndef f(): pass", "there is no `f` in the submission"),
         ("def f(): return bytearray(9_000_000_000)", "`f` raised MemoryError"),
         ("def f(): return ...", "`f` returned `...`, which stands where your code goes"),
     ],

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 #: The name in the cells of the function that makes what a command printed: nothing.
 OUTPUT = "__zoolab_output__"
+#: The name in the cells of the modules that they write.
+WRITTEN = "__zoolab_written__"
 
 #: Magics that run the rest of the line, or the rest of the cell, as Python.
 _RUN_LINE = frozenset(("time", "prun"))
@@ -23,7 +25,13 @@ _RUN_CELL = frozenset(("time", "prun", "capture"))
 #: Options of `%prun` that take a value, and those of `%%capture` that take none.
 _VALUED = frozenset(("-l", "-s", "-T", "-D"))
 #: What is assigned from a magic that has not run.
-_RESULTS = {"pwd": "''", "who_ls": "[]", "sx": f"{OUTPUT}(0)", "system": f"{OUTPUT}(0)"}
+_RESULTS = {
+    "pwd": "''",
+    "who_ls": "[]",
+    "sx": f"{OUTPUT}(0)",
+    "system": f"{OUTPUT}(0)",
+    "timeit": f"{OUTPUT}(0)",
+}
 #: Magics that a cell of one line may begin with, without a percent sign.
 _BARE = frozenset(
     (
@@ -33,10 +41,9 @@ _BARE = frozenset(
     )
 )
 _MOST_CELL_MAGICS = 20
-#: What follows a magic that writes the cell to a file of Python in the folder of the notebook.
-_MODULE = re.compile(
-    r"(?P<append>-a\s+|--append\s+)?(?P<quote>[\"']?)(?:\./)?(?P<name>(?!\d)\w+)\.py(?P=quote)"
-)
+#: What follows a magic that writes the cell to a file of Python, and what a file to run is called.
+_MODULE = re.compile(r"(?P<append>-a\s+|--append\s+)?(?P<quote>[\"']?)(?P<path>[\w./-]+)\.py(?P=quote)")
+_RUN = re.compile(r"(?:-[a-z]\s+)*(?P<quote>[\"']?)(?P<path>[\w./-]+)\.py(?P=quote)(?:\s.*)?")
 
 _ESCAPES = tuple("!?%,;/")
 _HELP = re.compile(r"(%{0,2}(?!\d)[\w*]+(\.(?!\d)[\w*]+|\[-?[0-9]+\])*)(\?\??)$")
@@ -70,7 +77,7 @@ class PlainCell:
 
     code: str
     left_out: tuple[LeftOut, ...] = ()
-    #: The module that the code is written to; it does not run before it is imported.
+    #: The path of the module that the code is written to, without `.py`; it runs when it is imported or run.
     module: str = ""
     #: Whether it is written behind what the module has already.
     appended: bool = False
@@ -112,7 +119,7 @@ class _Reading:
         code = "".join(self._done)
         code = code if cell.endswith("\n") else code.removesuffix("\n")
         if self._module:
-            return PlainCell(code, module=self._module["name"], appended=self._module["append"] is not None)
+            return PlainCell(code, module=self._module["path"], appended=self._module["append"] is not None)
         return PlainCell(code, tuple(self._left))
 
     def _below_cell_magics(self, text: str) -> str:
@@ -158,6 +165,8 @@ class _Reading:
         text = _joined(lines, at, column, end)
         asks = _HELP.search(lines[end - 1].rstrip("\n")) and _Statement(lines, at).helps
         python = None if asks else _python_of(text)
+        if text.startswith("%run ") and (file := _RUN.fullmatch(text[5:].strip())):
+            python = f"{WRITTEN}.run({file['path']!r}, {above + at + 1}, {text!r})"
         if python is None:
             python = "pass"
             self._left.append(LeftOut(above + at + 1, text, end - at))
@@ -347,7 +356,9 @@ def _value_of(command: str, targets: int) -> tuple[bool, str]:
     expression = _statement_of(_after_options(words)) if name == "time" else ""
     if expression and _is_expression(expression):
         return True, f"({expression})"
-    return False, _RESULTS.get(name, "''" if name == "env" and words else "None")
+    if name == "env":
+        return False, "''" if words else "dict(__import__('os').environ)"
+    return False, _RESULTS.get(name, "None")
 
 
 def _after_options(words: str) -> str:

@@ -9,14 +9,13 @@ import inspect
 import linecache
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from typing import Any, NoReturn
 
-from zoolab_grader.worker.cells import OUTPUT, LeftOut, PlainCell, read_cell
-
-#: The name in the cells of the modules that they write.
-WRITTEN = "__zoolab_written__"
+from zoolab_grader.worker.cells import OUTPUT, WRITTEN, LeftOut, PlainCell, read_cell
 
 # The flags of all `from __future__ import`s.
 _FUTURE = 0
@@ -35,9 +34,10 @@ class Notebook:
         #: Keeps one event loop for all cells, as a notebook does.
         self._runner: Any = None
         shell = Shell(self)
-        names.update(get_ipython=lambda: shell, In=[""], Out={})
+        names.update(get_ipython=lambda: shell, In=[""], Out={}, __IPYTHON__=True)
+        names.update(_ih=names["In"], _oh=names["Out"], _dh=["."], _i="", _ii="", __="", ___="")
         names[OUTPUT] = Output
-        names[WRITTEN] = self._written = Written()
+        names[WRITTEN] = self._written = Written(self)
 
     def run(self, cell: str, number: int) -> None:
         """Run a cell; `left_out` grows by what of it is not Python and does nothing.
@@ -74,7 +74,7 @@ class Notebook:
             await self._run(ast.Module([last], []), name, "exec")
             return
         value = await self._run(ast.Expression(last.value), name, "eval")
-        if value is None or quiet:
+        if value is None or isinstance(value, Nothing) or quiet:
             return
         out = self.names.get("Out")
         if isinstance(out, dict):
@@ -104,35 +104,81 @@ def _awaits(tree: ast.Module) -> bool:
     return False
 
 
-class Module(types.ModuleType):
-    """A module whose code is a cell."""
+class Written(Loader):
+    """The modules that cells write with `%%writefile`: imported and run as files of a folder are."""
 
-
-class Written:
-    """The modules that cells write with `%%writefile`: imported as they are from the folder of a notebook."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, list[tuple[str, str]]] = {}
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        #: The cells of each module, with the names of the cells, by the path of the module.
+        self._parts: dict[tuple[str, ...], list[tuple[str, str]]] = {}
 
     def write(self, cell: PlainCell, name: str) -> None:
-        """Keep the code of a cell; what an earlier notebook imported by the same name is forgotten."""
-        if cell.module not in self._parts and isinstance(sys.modules.get(cell.module), Module):
-            del sys.modules[cell.module]
-        before = self._parts.get(cell.module, []) if cell.appended else []
-        self._parts[cell.module] = [*before, (cell.code, name)]
+        """Keep the code of a cell. What an earlier notebook of this process wrote is forgotten."""
+        if not self._parts:
+            for each in [found for found in sys.meta_path if isinstance(found, Written)]:
+                sys.meta_path.remove(each)
+                each.forget()
+            sys.meta_path.insert(0, self)
+        path = _parts_of(cell.module)
+        self._parts[path] = [*(self._parts.get(path, []) if cell.appended else []), (cell.code, name)]
 
-    def load(self, name: str, names: dict[str, Any]) -> None:
-        """Run the code of a module unless it has run; a name that no cell wrote is passed over."""
-        if name not in self._parts or name in sys.modules:
-            return
-        module = sys.modules[name] = Module(name)
-        vars(module)["__builtins__"] = names.get("__builtins__", builtins)
-        try:
-            for code, cell in self._parts[name]:
-                exec(compile(code, cell, "exec", dont_inherit=True), vars(module))
-        except BaseException:
+    def forget(self) -> None:
+        """Have no module of these imported any more."""
+        for name in [name for name, module in sys.modules.items() if _loader_of(module) is self]:
             del sys.modules[name]
-            raise
+
+    def run(self, path: str, line: int, said: str) -> None:
+        """Run a module among the names of the notebook; one that no cell wrote is left out."""
+        found = self._parts.get(_parts_of(path))
+        if found is None:
+            self._notebook.left_out.append(LeftOut(line, said))
+            return
+        self._execute(found, self._notebook.names)
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
+        """Find a module or a folder of modules by the end of its path, since cells may add folders."""
+        wanted = tuple(name.split("."))
+        package = self._where((*wanted, "__init__"))
+        if package is not None or any(_holds(each, wanted) for each in self._parts):
+            return ModuleSpec(name, self, is_package=True)
+        place = self._where(wanted)
+        return None if place is None else ModuleSpec(name, self, origin=f"{'/'.join(place)}.py")
+
+    def create_module(self, _spec: ModuleSpec) -> None:
+        """Leave it to Python to make the module."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the code of a module."""
+        vars(module)["__builtins__"] = self._notebook.names.get("__builtins__", builtins)
+        spec = module.__spec__
+        wanted = tuple(module.__name__.split("."))
+        place = self._where(
+            (*wanted, "__init__") if spec and spec.submodule_search_locations is not None else wanted
+        )
+        if place is not None:
+            module.__file__ = f"{'/'.join(place)}.py"
+            self._execute(self._parts[place], vars(module))
+
+    def _where(self, wanted: tuple[str, ...]) -> tuple[str, ...] | None:
+        return next((path for path in self._parts if path[-len(wanted) :] == wanted), None)
+
+    @staticmethod
+    def _execute(parts: list[tuple[str, str]], names: dict[str, Any]) -> None:
+        for code, cell in parts:
+            exec(compile(code, cell, "exec", dont_inherit=True), names)
+
+
+def _parts_of(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part not in ("", "."))
+
+
+def _holds(path: tuple[str, ...], folder: tuple[str, ...]) -> bool:
+    """Whether a file is in a folder, by the end of the path of the folder."""
+    return any(path[at : at + len(folder)] == folder for at in range(len(path) - len(folder)))
+
+
+def _loader_of(module: object) -> object:
+    return getattr(getattr(module, "__spec__", None), "loader", None)
 
 
 class Output(list[str]):
@@ -140,6 +186,7 @@ class Output(list[str]):
 
     n = s = stdout = stderr = ""
     outputs: tuple[Any, ...] = ()
+    best = worst = average = 0.0
 
     def __init__(self, lines: int = 0) -> None:
         super().__init__([""] * lines)
@@ -166,21 +213,44 @@ class Output(list[str]):
 
 
 class Nothing:
-    """Accepts any call or attribute and does nothing."""
+    """Accepts any call or attribute and does nothing; it is empty, and can be a base class."""
 
-    def __call__(self, *_args: Any, **_kwargs: Any) -> None:
-        """Nothing."""
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        pass
+
+    def __mro_entries__(self, _bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return (Nothing,)
+
+    def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Give nothing."""
+        return Nothing()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return self
 
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __contains__(self, _item: object) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return 0
+
 
 class Shell(Nothing):
     """What `get_ipython()` gives: it runs code, as a notebook exported to a script asks for, and no more."""
 
     def __init__(self, notebook: Notebook) -> None:
+        super().__init__()
         self._notebook = notebook
         self.user_ns = self.user_global_ns = notebook.names
 
@@ -200,6 +270,16 @@ class Shell(Nothing):
         """Give the output of a command that did not run."""
         return Output()
 
+    def __call__(self, *_args: Any, **_kwargs: Any) -> None:
+        """Nothing: most methods of a shell return None."""
+
+    def __contains__(self, _item: object) -> bool:
+        """Have every part of a configuration, as the shell of a notebook has `IPKernelApp`."""
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
     def push(self, names: dict[str, Any]) -> None:
         """Define names."""
         self.user_ns.update(names)
@@ -216,29 +296,51 @@ def importing(usual: Callable[..., Any], names: dict[str, Any]) -> Callable[...,
         if top.partition("_")[0] == "zoolab" != top:
             refuse(name)
         if top not in ("zoolab", "IPython"):
-            written = names.get(WRITTEN)
-            if isinstance(written, Written):
-                written.load(name, names)
             return usual(name, *rest, **more)
         module = types.ModuleType(name)
+        vars(module)["__version__"] = "0"
         if top == "IPython":
-            vars(module).update(get_ipython=names.get("get_ipython"), __getattr__=Nothing().__getattr__)
+            given = {"get_ipython": names.get("get_ipython"), "version_info": (9, 0, 0)}
+            vars(module).update(given, __getattr__=Nothing().__getattr__)
         elif below:
-            refuse(below)
+            vars(module).update(__getattr__=Refused(below).part)
         else:
             given = dict.fromkeys(("check", "predict", "inspect"), Nothing())
-            vars(module).update(given, __getattr__=refuse)
+            vars(module).update(given, __getattr__=Refused("").part)
         return module
 
     return find
 
 
-def refuse(name: str) -> Any:
-    """Say that a part of zoolab cannot be imported."""
-    if name.startswith("__"):
-        raise AttributeError(name)
+class Refused:
+    """A part of zoolab that a submission has imported: it may stand in a cell, and raises when it is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def part(self, name: str) -> Any:
+        """Give a name of the module."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Refused(f"{self._name}.{name}".lstrip("."))
+
+    def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Say that it cannot be used."""
+        refuse(self._name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        refuse(self._name)
+
+    def __mro_entries__(self, _bases: tuple[Any, ...]) -> tuple[type, ...]:
+        refuse(self._name)
+
+
+def refuse(name: str) -> NoReturn:
+    """Say that a part of zoolab cannot be used."""
     raise ImportError(
-        f"{name} of zoolab cannot be imported while a submission is graded; write the code yourself"
+        f"{name} of zoolab cannot be used while a submission is graded; write the code yourself"
     )
 
 
