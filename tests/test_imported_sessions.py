@@ -1,0 +1,146 @@
+"""Sessions of coding agents: branches, agents below them, and answers that were written down in parts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from zoolab import Trace
+from zoolab_connect.imported import read_conversations
+
+
+def read(folder: Path, *lines: Any) -> list[Trace]:
+    path = folder / "session.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return read_conversations(path)
+
+
+def said(traces: list[Trace]) -> list[list[Any]]:
+    return [[message["content"] for message in trace.messages] for trace in traces]
+
+
+def not_read(traces: list[Trace]) -> str:
+    return "\n".join(line for trace in traces for line in trace.meta.get("not_read", ()))
+
+
+def line(name: str, before: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
+    """A line of Claude Code; `id` is that of the model's message."""
+    message = {"role": role, "content": content, **({"id": more.pop("id")} if "id" in more else {})}
+    return {
+        "type": role,
+        "uuid": name,
+        "parentUuid": before,
+        "sessionId": "s",
+        "isSidechain": False,
+        "message": message,
+        **more,
+    }
+
+
+def use(number: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": number, "name": "f", "input": {}}
+
+
+def gave(number: str, what: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": number, "content": what}
+
+
+BEGIN = [line("u1", None, "user", "Hi"), line("a1", "u1", "assistant", "Hello", id="m1")]
+
+
+def test_a_rewind_is_two_conversations(tmp_path: Path):
+    traces = read(
+        tmp_path,
+        *BEGIN,
+        line("u2", "a1", "user", "Go"),
+        line("a2", "u2", "assistant", "Gone", id="m2"),
+        line("u3", "a1", "user", "Stay"),
+    )
+    assert said(traces) == [["Hi", "Hello", "Go", "Gone"], ["Hi", "Hello", "Stay"]]
+
+
+def test_each_agent_below_a_session_is_a_conversation(tmp_path: Path):
+    one, two = ({"isSidechain": True, "agentId": name} for name in "AB")
+    traces = read(
+        tmp_path,
+        line("s1", None, "user", "One", **one),
+        line("t1", None, "user", "Two", **two),
+        line("s2", "s1", "assistant", "1", id="m1", **one),
+        line("t2", "t1", "assistant", "2", id="m2", **two),
+    )
+    assert said(traces) == [["One", "1"], ["Two", "2"]]
+    assert [(trace.meta["agent"], trace.meta["sidechain"]) for trace in traces] == [("A", True), ("B", True)]
+
+
+def test_agents_without_names_are_told_apart_by_their_first_lines(tmp_path: Path):
+    beside = {"isSidechain": True}
+    traces = read(
+        tmp_path,
+        *BEGIN,
+        line("s1", "a1", "user", "One", **beside),
+        line("t1", None, "user", "Two", **beside),
+        line("s2", "s1", "assistant", "1", id="m2", **beside),
+        line("t2", "t1", "assistant", "2", id="m3", **beside),
+    )
+    assert said(traces) == [["Hi", "Hello"], ["One", "1"], ["Two", "2"]]
+
+
+def test_a_stream_of_lines_tells_agents_by_the_calls_that_began_them(tmp_path: Path):
+    def streamed(role: str, content: Any, call: str | None) -> dict[str, Any]:
+        message = {"role": role, "content": content}
+        return {"type": role, "message": message, "session_id": "s", "parent_tool_use_id": call}
+
+    traces = read(
+        tmp_path,
+        streamed("assistant", [use("c1")], None),
+        streamed("user", "Below", "c1"),
+        streamed("user", [gave("c1", "done")], None),
+        streamed("assistant", "Ready", "c1"),
+    )
+    assert said(traces) == [["", "done"], ["Below", "Ready"]]
+
+
+def test_results_between_the_lines_of_one_message_stand_after_it(tmp_path: Path):
+    [trace] = read(
+        tmp_path,
+        BEGIN[0],
+        line("a1", "u1", "assistant", [{"type": "text", "text": "I look."}], id="m1"),
+        line("a2", "a1", "assistant", [use("c1")], id="m1"),
+        line("r1", "a2", "user", [gave("c1", "one")]),
+        line("a3", "a2", "assistant", [use("c2")], id="m1"),
+        line("r2", "a3", "user", [gave("c2", "two")]),
+        line("a4", "r2", "assistant", "Done", id="m2"),
+        line("a5", "a4", "assistant", "Indeed", id="m3"),
+    )
+    assert said([trace]) == [["Hi", "I look.", "one", "two", "Done", "Indeed"]]
+    assert [call["id"] for call in trace.messages[1]["tool_calls"]] == ["c1", "c2"]
+
+
+def test_an_error_of_the_api_is_no_answer(tmp_path: Path):
+    failed = line("e1", "u1", "assistant", "API Error: 529", id="e", isApiErrorMessage=True)
+    [trace] = read(tmp_path, BEGIN[0], failed)
+    assert said([trace]) == [["Hi"]]
+    assert (trace.outcome, trace.error) == ("failed", "API Error: 529")
+    assert 'value 2: an error of the API, not an answer: "API Error: 529"' in not_read([trace])
+    [trace] = read(tmp_path, BEGIN[0], failed, line("a1", "e1", "assistant", "Hello", id="m1"))
+    assert (said([trace]), trace.outcome) == ([["Hi", "Hello"]], "answer")
+
+
+def test_lines_without_messages_are_named_and_do_not_break_the_chain(tmp_path: Path):
+    hook = {"type": "progress", "uuid": "p", "parentUuid": "u1", "sessionId": "s"}
+    traces = read(tmp_path, BEGIN[0], hook, line("a1", "p", "assistant", "Hello", id="m1"))
+    assert said(traces) == [["Hi", "Hello"]]
+    assert "value 2: progress: it is no message" in not_read(traces)
+
+
+def test_a_line_whose_beginning_is_elsewhere_is_named(tmp_path: Path):
+    traces = read(tmp_path, BEGIN[0], line("a1", "gone", "assistant", "Hello", id="m1"))
+    assert said(traces) == [["Hi", "Hello"]]
+    assert "value 2: the line before it is not in the file" in not_read(traces)
+
+
+def test_lines_that_a_resumed_session_repeats_are_shown_once(tmp_path: Path):
+    resumed = {"sessionId": "t"}
+    again = [{**each, **resumed} for each in BEGIN]
+    traces = read(tmp_path, *BEGIN, *again, line("u2", "a1", "user", "More", **resumed))
+    assert said(traces) == [["Hi", "Hello", "More"]]
+    assert "2 lines stand there twice" in not_read(traces)
