@@ -144,3 +144,87 @@ def test_lines_that_a_resumed_session_repeats_are_shown_once(tmp_path: Path):
     traces = read(tmp_path, *BEGIN, *again, line("u2", "a1", "user", "More", **resumed))
     assert said(traces) == [["Hi", "Hello", "More"]]
     assert "2 lines stand there twice" in not_read(traces)
+
+
+def item(**payload: Any) -> dict[str, Any]:
+    return {"timestamp": "t", "type": "response_item", "payload": payload}
+
+
+def words(role: str, text: str) -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return item(type="message", role=role, content=[{"type": kind, "text": text}])
+
+
+META = {"type": "session_meta", "payload": {"id": "s", "base_instructions": {"text": "You code."}}}
+CALL = item(type="function_call", name="shell", arguments='{"command":"ls"}', call_id="c1")
+
+
+def test_a_session_of_codex_is_a_conversation(tmp_path: Path):
+    thought = {"summary": [{"type": "summary_text", "text": "Look."}], "content": None}
+    [trace] = read(
+        tmp_path,
+        META,
+        {"type": "turn_context", "payload": {"model": "m"}},
+        words("user", "Hi"),
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "Hi"}},
+        item(type="reasoning", **thought, encrypted_content="x"),
+        CALL,
+        item(type="function_call_output", call_id="c1", output="a.txt"),
+        item(type="custom_tool_call", call_id="c2", name="apply_patch", input="+1"),
+        item(type="custom_tool_call_output", call_id="c2", output="patched"),
+        words("assistant", "Done"),
+    )
+    roles = [message["role"] for message in trace.messages]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "assistant"]
+    asked = [call["function"]["name"] for m in trace.messages for call in m.get("tool_calls", ())]
+    assert (asked, trace.answer) == (["shell", "apply_patch"], "Done")
+    assert (trace.meta["session"], trace.meta["model"]) == ("s", "m")
+    assert "event_msg user_message: it is no message" in not_read([trace])
+
+
+def test_what_a_session_of_codex_cannot_show_is_named(tmp_path: Path):
+    search = item(type="web_search_call", action={"query": "rain"})
+    condensed = {"type": "compacted", "payload": {"message": "They talked."}}
+    hidden = item(type="reasoning", summary=[], encrypted_content="x")
+    traces = read(tmp_path, META, words("user", "Hi"), search, condensed, hidden)
+    for named in ("web_search_call", "They talked.", "a reasoning is hidden"):
+        assert named in not_read(traces)
+
+
+def test_a_session_of_codex_that_broke_off_says_why(tmp_path: Path):
+    stopped = {"type": "event_msg", "payload": {"type": "turn_aborted", "reason": "interrupted"}}
+    [trace] = read(tmp_path, META, words("user", "Hi"), stopped)
+    assert (trace.outcome, trace.error) == ("failed", "interrupted")
+    [trace] = read(tmp_path, META, words("user", "Hi"), stopped, words("assistant", "Hello"))
+    assert trace.outcome == "answer"
+
+
+def test_a_forked_session_of_codex_is_one_and_two_in_a_file_are_two(tmp_path: Path):
+    other = {"type": "session_meta", "payload": {"id": "t"}}
+    traces = read(tmp_path, META, other, words("user", "Hi"), other, words("user", "Ho"))
+    assert said(traces) == [["You code.", "Hi"], ["Ho"]]
+
+
+def test_what_codex_exec_prints_is_read(tmp_path: Path):
+    def event(kind: str, number: str, **told: Any) -> dict[str, Any]:
+        return {"type": f"item.{kind}", "item": {"id": number, **told}}
+
+    command = {"type": "command_execution", "command": "ls"}
+    search = {"type": "mcp_tool_call", "server": "web", "tool": "search", "arguments": {"q": "rain"}}
+    [trace] = read(
+        tmp_path,
+        {"type": "thread.started", "thread_id": "x"},
+        event("started", "0", **command, aggregated_output="", exit_code=None),
+        event("completed", "0", **command, aggregated_output="a.txt", exit_code=0),
+        event("started", "1", type="todo_list", items=[{"text": "Look"}]),
+        event("completed", "2", **command, aggregated_output="no", exit_code=1),
+        event("completed", "3", type="agent_message", text="Done"),
+        event("started", "4", **search),
+        {"type": "turn.failed", "error": {"message": "too many"}},
+    )
+    failed = '{"aggregated_output":"no","exit_code":1}'
+    assert said([trace]) == [["", "a.txt", "", failed, "Done"]]
+    assert trace.messages[-1]["tool_calls"][0]["function"]["name"] == "web.search"
+    assert (trace.outcome, trace.error) == ("failed", "too many")
+    for named in ("todo_list, not shown", "what the user asked"):
+        assert named in not_read([trace])

@@ -10,6 +10,7 @@ langsmith.py   exports of LangSmith
 promptfoo.py   results of promptfoo
 datasets.py    ShareGPT, Hermes, preferences, prompts with completions
 sessions.py    sessions of coding agents
+codex.py       the same, as Codex writes them
 
 found.py       what each of them gives back
 messages.py    messages in the words of several programs

@@ -13,6 +13,7 @@ from typing import Any
 
 from zoolab.jsontext import excerpt
 from zoolab.records import Message
+from zoolab_connect.readers import codex
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.joining import as_one
 from zoolab_connect.readers.messages import read_message, text_of
@@ -22,7 +23,7 @@ _SPEAKERS = ("user", "assistant", "system")
 
 def recognises(values: Sequence[Any]) -> bool:
     """Whether values are the lines of such a session."""
-    return any(map(_is_line, values))
+    return any(map(_is_line, values)) or codex.recognises(values)
 
 
 def _is_line(value: Any) -> bool:
@@ -32,6 +33,9 @@ def _is_line(value: Any) -> bool:
 
 def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
     """Yield a conversation for each session, each branch of it, and each agent below it."""
+    if not any(map(_is_line, values)):
+        yield from codex.read(values, unread)
+        return
     tree = _Tree(unread)
     for number, value in enumerate(values):
         if not isinstance(value, dict):
