@@ -323,6 +323,22 @@ def test_a_log_that_was_cut_off_keeps_its_samples_and_its_task(tmp_path: Path):
     assert trace.meta["task"] == "sums"
 
 
+def test_a_damaged_sample_of_an_archive_costs_that_sample(tmp_path: Path):
+    path = tmp_path / "file"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps({"eval": {"task": "sums"}}))
+        archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "messages": [ASK, SAID]}))
+        archive.writestr("samples/2_epoch_1.json", '{"id": 2, "mess')
+        archive.writestr("samples/3_epoch_1.json", json.dumps({"id": 3, "messages": [ASK, SAID]}))
+    path.write_bytes(path.read_bytes().replace(b'{"id": 3', b'{"id": 4', 1))
+    [trace] = read_conversations(path)
+    assert trace.meta["sample"] == "1"
+    for number, why in ((2, "it is not JSON"), (3, "Bad CRC-32")):
+        assert any(
+            n.startswith(f"samples/{number}_epoch_1.json: left out: {why}") for n in trace.meta["not_read"]
+        )
+
+
 def test_what_a_sample_was_scored_by_is_kept(tmp_path: Path):
     score = {"s": {"value": "I", "answer": "Sun"}}
     samples = [
