@@ -146,6 +146,24 @@ def test_a_form_is_read(tmp_path: Path, name: str):
     assert said(written(tmp_path, FORMS[name])) == [TALK]
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "content"),
+    [
+        ("text", "Soon.", "Soon.\nRain."),
+        ("text", "Rain.", "Rain."),
+        ("reasoning", "Hm.", [{"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "Rain."}]),
+    ],
+)
+def test_the_content_of_a_message_and_its_parts_are_both_read(
+    tmp_path: Path, kind: str, text: str, content: Any
+):
+    answer, part = "llm.output_messages.0.message", "contents.0.message_content"
+    told = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Hi"}
+    told |= {f"{answer}.role": "assistant", f"{answer}.content": "Rain."}
+    told |= {f"{answer}.{part}.type": kind, f"{answer}.{part}.text": text}
+    assert said(written(tmp_path, spans(told))) == [[["user", "Hi"], ["assistant", content]]]
+
+
 def exchanges(request: Any, response: Any, **headers: Any) -> dict[str, Any]:
     asked = {"method": "POST", "uri": "https://a.example/v1/chat/completions", "body": request}
     return {"interactions": [{"request": asked, "response": {"headers": headers, **response}}]}

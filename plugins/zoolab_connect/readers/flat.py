@@ -138,14 +138,32 @@ def _message(told: Any) -> Any:
         return held
     message = {key: value for key, value in held.items() if key not in ("contents", "tool_calls")}
     message["content"] = _content(parsed(message.get("content")))
-    contents = [each.get("message_content", each) for each in _ordered(held.get("contents", {}))]
+    listed = held.get("contents")
+    contents = [_inside(each, "message_content") for each in _ordered(listed)]
     if contents:
-        message["content"] = contents
-    calls = [each.get("tool_call", each) for each in _ordered(held.get("tool_calls", {}))]
+        message["content"] = [*contents, *_not_among(contents, message["content"])]
+    elif listed:
+        message["contents"] = listed
+    calls = [_inside(each, "tool_call") for each in _ordered(held.get("tool_calls"))]
     if name := message.pop("function_call_name", None):
         arguments = message.pop("function_call_arguments_json", "{}")
         calls.append({"function": {"name": name, "arguments": arguments}})
     return {**message, "tool_calls": calls} if calls else message
+
+
+def _inside(told: Any, name: str) -> Any:
+    return told.get(name, told) if isinstance(told, dict) else told
+
+
+def _not_among(contents: list[Any], told: Any) -> list[Any]:
+    """The content that stands beside the parts of a message, as parts; none if they say it, too."""
+    texts = [
+        each["text"] for each in contents if isinstance(each, dict) and isinstance(each.get("text"), str)
+    ]
+    if isinstance(told, list):
+        return [each for each in told if each not in contents]
+    same = not told or told in texts or told in ("".join(texts), "\n".join(texts))
+    return [] if same else [{"type": "text", "text": told}]
 
 
 def _content(value: Any) -> Any:
