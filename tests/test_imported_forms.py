@@ -299,6 +299,9 @@ def test_what_a_tool_of_the_server_gave_stands_after_its_call(tmp_path: Path):
         ({**CHAT, "expected": "Sun"}, "expected"),
         (spans({"http.request.method": "POST"}, GEN_AI), "no messages"),
         (spans({**GEN_AI, "error.type": "Timeout"}), "Timeout"),
+        (spans(GEN_AI, droppedAttributesCount=3), "3 attributes were dropped"),
+        (spans(GEN_AI, dropped_events_count=2), "2 events were dropped"),
+        (spans(GEN_AI, events=[{"name": "e", "droppedAttributesCount": 1}]), "1 attributes were dropped"),
         (
             exchanges(CHAT, {"body": {**REPLY, "choices": [*REPLY["choices"], *REPLY["choices"]]}}),
             "2 answers",

@@ -22,6 +22,12 @@ _SPANS = ("spanId", "span_id", "spanID")
 _PARENTS = ("parentSpanId", "parent_span_id", "parentSpanID", "parent_id", "parentId")
 #: Attributes that Phoenix nests, and those whose lists it spreads over attributes with a number each.
 _NESTED = ("llm", "input", "output", "openinference", "gen_ai", "ai", "langfuse", "traceloop", "tool")
+#: What was left out when a span was written, by the names of the counts.
+_DROPPED = {
+    **dict.fromkeys(("droppedAttributesCount", "dropped_attributes_count"), "attributes"),
+    **dict.fromkeys(("droppedEventsCount", "dropped_events_count"), "events"),
+    **{f"otel.dropped_{what}_count": what for what in ("attributes", "events")},
+}
 _FAILED = ("2", "ERROR", "STATUS_CODE_ERROR")
 
 
@@ -126,6 +132,7 @@ def _record(place: str, told: Mapping[str, Any], unread: Unread) -> Record:
     for each in told["references"] if isinstance(told.get("references"), list) else ():
         parent = parent or (each.get("spanID") if isinstance(each, Mapping) else None)
     attributes = _own_attributes(place, told, unread)
+    _name_dropped(place, {**attributes, **told}, unread)
     events = _events(told, place, unread)
     return Record(
         place,
@@ -146,6 +153,13 @@ def _record(place: str, told: Mapping[str, Any], unread: Unread) -> Record:
         events,
         _error(told, attributes, events),
     )
+
+
+def _name_dropped(place: str, told: Mapping[str, Any], unread: Unread) -> None:
+    """Name what the program that wrote a span left out."""
+    for name, what in _DROPPED.items():
+        if told.get(name) not in (None, 0, "0", ""):
+            unread.add(place, f"{excerpt(told[name], 20)} {what} were dropped before it was written")
 
 
 def _own_attributes(place: str, told: Mapping[str, Any], unread: Unread) -> dict[str, Any]:
@@ -196,6 +210,7 @@ def _events(told: Mapping[str, Any], place: str, unread: Unread) -> list[dict[st
         given = next((each[k] for k in ("attributes", "fields") if k in each), None)
         attributes = dict(attributes_in(given, f"{place}.events", unread))
         name = each.get("name", each.get("event_name", attributes.get("event")))
+        _name_dropped(f"{place}.events {excerpt(name, 60)}", each, unread)
         found.append({**each, "name": name, "attributes": attributes})
     return found
 
