@@ -96,6 +96,18 @@ FORMS: dict[str, Any] = {
     "nested attributes of Phoenix": {"data": [{"name": "x", "context": IDS, "attributes": NESTED}]},
     "attributes of Phoenix as text": [{"name": "x", "context": IDS, "attributes": json.dumps(NESTED)}],
     "Jaeger": {"data": [{"traceID": "t", "spans": [JAEGER], "processes": {}}]},
+    "Tempo": {"trace": spans(GEN_AI)},
+    "a table of Phoenix, by columns": {name: {"0": value} for name, value in ROW.items()},
+    "a table of Phoenix, by rows": {"0": ROW},
+    "a table of Phoenix, split": {"columns": [*ROW], "index": [0], "data": [[*ROW.values()]]},
+    "a table of Phoenix with its schema": {"schema": {"fields": []}, "data": [{"index": 0, **ROW}]},
+    "a table of Logfire, by rows": {
+        "columns": [],
+        "rows": [{**IDS, "span_name": "chat m", "attributes": GEN_AI}],
+    },
+    "a table of Logfire, by columns": {
+        "columns": [{"name": k, "values": [v]} for k, v in {**IDS, "attributes": GEN_AI}.items()]
+    },
     "Zipkin": [{"traceId": "t", "id": "s", "name": "chat m", "tags": GEN_AI}],
     "Inspect AI without messages": {
         "status": "success",

@@ -18,7 +18,7 @@ parsing.py     the JSON values of a file
 span_forms.py  the forms in which spans are written down
 wrapped.py, offered.py, beginnings.py  messages, tools, and beginnings, in the words of several programs
 joining.py     messages that were written down in parts
-tables.py      what is not JSON
+tables.py      tables, and what is not JSON
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The forms in which spans and events are written down: each record of them in one form.
 
 OTLP/JSON and its lines; what the SDK's console exporter prints; rows of Phoenix and Logfire, with attributes
-that are flat, nested or JSON text; Jaeger and Zipkin.
+that are flat, nested or JSON text, and tables of such rows; Tempo, Jaeger and Zipkin.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from zoolab.jsontext import excerpt
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.offered import parsed
+from zoolab_connect.readers.tables import rows_in
 
 _GROUPS = ("resourceSpans", "resource_spans", "batches", "resourceLogs", "resource_logs")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs")
@@ -48,6 +49,19 @@ class Record:
 
 def is_spans(value: Any) -> bool:
     """Whether a value holds spans or events, or is one."""
+    return any(map(_is_spans, _opened(value)))
+
+
+def _opened(value: Any) -> Sequence[Any]:
+    """The rows of a value that is a table of spans; what Tempo wraps in `trace`; any other value itself."""
+    held = value.get("trace") if isinstance(value, dict) else None
+    if isinstance(held, dict) and any(key in held for key in _GROUPS):
+        return [held]
+    rows = rows_in(value)
+    return rows if any(map(_is_record, rows)) else [value]
+
+
+def _is_spans(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     return any(key in value for key in _GROUPS) or bool(_held(value)) or _is_record(value)
@@ -94,9 +108,10 @@ def _is_record(value: Mapping[str, Any]) -> bool:
 
 def _told(values: Sequence[Any], unread: Unread) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
     """Yield each record with its place, and whether it is of a log."""
-    for number, value in enumerate(values):
+    opened = [(number, each) for number, value in enumerate(values) for each in _opened(value)]
+    for number, value in opened:
         own = f"value {number + 1}, " if len(values) > 1 else ""
-        if not is_spans(value):
+        if not _is_spans(value):
             unread.add(f"value {number + 1}", "it holds no spans")
         elif _is_record(value):
             name = value.get("name", value.get("span_name", value.get("operationName", "")))
