@@ -115,6 +115,14 @@ def test_results_between_the_lines_of_one_message_stand_after_it(tmp_path: Path)
     assert [call["id"] for call in trace.messages[1]["tool_calls"]] == ["c1", "c2"]
 
 
+def test_a_message_that_was_cut_is_no_answer(tmp_path: Path):
+    cut = line("a1", "u1", "assistant", "Hel", id="m1")
+    cut["message"]["stop_reason"] = "max_tokens"
+    thought = line("a0", "u1", "assistant", [{"type": "thinking", "thinking": "Hm."}], id="m1")
+    [trace] = read(tmp_path, BEGIN[0], thought, {**cut, "parentUuid": "a0"})
+    assert trace.outcome == "cut"
+
+
 def test_an_error_of_the_api_is_no_answer(tmp_path: Path):
     failed = line("e1", "u1", "assistant", "API Error: 529", id="e", isApiErrorMessage=True)
     [trace] = read(tmp_path, BEGIN[0], failed)

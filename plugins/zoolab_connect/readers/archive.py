@@ -65,7 +65,7 @@ def _is_sample(name: str) -> bool:
 
 
 def _values(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes, unread: Unread) -> list[Any]:
-    """The JSON values of a member; one that is damaged is named and has none."""
+    """Read the JSON values of a member; one that is damaged is named and has none."""
     own = Unread()
     try:
         return values_in(text_in(_content(archive, member, content)), own)

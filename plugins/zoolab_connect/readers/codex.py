@@ -93,7 +93,7 @@ def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
 
 
 def _begins(value: Any, before: _Session) -> bool:
-    """Whether a value begins another session. A fork names two sessions before its first message."""
+    """Tell whether a value begins another session. A fork names two sessions before its first message."""
     if not before.told or not (_is_line(value) or _is_event(value)):
         return False
     if value["type"] == "session_meta":
@@ -134,7 +134,7 @@ def _instructions(payload: Mapping[str, Any]) -> list[str]:
 
 
 def _of_item(item: Mapping[str, Any], place: str, unread: Unread) -> list[Message]:
-    """The messages of an item of the Responses API."""
+    """Read the messages of an item of the Responses API."""
     kind = str(item.get("type"))
     if kind not in _READ:
         unread.add(place, f"{kind}, not shown: {excerpt(item.get('action', item), 120)}")
@@ -181,7 +181,7 @@ def _read_event(value: Mapping[str, Any], place: str, session: _Session, passed:
 
 
 def _of_work(item: Mapping[str, Any], place: str, unread: Unread, done: bool) -> list[Message]:
-    """The messages of an item of work; one that is not done has no result."""
+    """Make the messages of an item of work; one that is not done has no result."""
     kind = str(item.get("type"))
     if kind in ("agent_message", "reasoning"):
         text = text_of(item.get("text"), place, unread)
@@ -209,7 +209,7 @@ def _calling(asked: dict[str, Any]) -> Message:
 
 
 def _said(value: Any, place: str) -> str:
-    """What an error or an event says."""
+    """Return what an error or an event says."""
     if isinstance(value, Mapping):
         named = next((value[key] for key in ("message", "reason", "error") if value.get(key)), None)
         value = named if named is not None else {k: v for k, v in value.items() if k != "type"}

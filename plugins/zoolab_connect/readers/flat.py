@@ -156,7 +156,7 @@ def _inside(told: Any, name: str) -> Any:
 
 
 def _not_among(contents: list[Any], told: Any) -> list[Any]:
-    """The content that stands beside the parts of a message, as parts; none if they say it, too."""
+    """Return the content that stands beside the parts of a message, as parts; none if they say it, too."""
     texts = [
         each["text"] for each in contents if isinstance(each, dict) and isinstance(each.get("text"), str)
     ]

@@ -9,7 +9,7 @@ from zoolab.records import Message
 
 
 def as_one(said: Sequence[Message]) -> Message:
-    """The messages of the model as one, with all of their texts and calls.
+    """Make one message of those of the model: all of their texts and calls, and why the last one ended.
 
     >>> as_one([{"role": "assistant", "content": "I look."}, {"role": "assistant", "content": ""}])
     {'role': 'assistant', 'content': 'I look.'}
@@ -17,11 +17,13 @@ def as_one(said: Sequence[Message]) -> Message:
     texts = [each["content"] for each in said if each["content"]]
     content = texts[0] if len(texts) == 1 else _parts(texts)
     calls = [call for each in said for call in each.get("tool_calls", ())]
-    return {"role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})}
+    ends = [each["finish_reason"] for each in said if each.get("finish_reason")]
+    more = {"tool_calls": calls} if calls else {}
+    return {"role": "assistant", "content": content, **more, **({"finish_reason": ends[-1]} if ends else {})}
 
 
 def joined(messages: Sequence[Message]) -> list[Message]:
-    """The messages, with those of the model that stand side by side as one."""
+    """Return the messages, with those of the model that stand side by side as one."""
     found: list[Message] = []
     for each in messages:
         if found and each["role"] == found[-1]["role"] == "assistant":

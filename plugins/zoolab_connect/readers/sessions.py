@@ -15,7 +15,7 @@ from zoolab.jsontext import excerpt
 from zoolab.records import Message
 from zoolab_connect.readers import codex
 from zoolab_connect.readers.found import Conversation, Unread
-from zoolab_connect.readers.joining import as_one
+from zoolab_connect.readers.joining import joined
 from zoolab_connect.readers.messages import read_message, text_of
 
 _SPEAKERS = ("user", "assistant", "system")
@@ -114,7 +114,7 @@ class _Tree:
             before.notes[place] = why
 
     def _before(self, line: Mapping[str, Any]) -> tuple[_Turn | None, str]:
-        """The turn before a line, and what is odd about that."""
+        """Return the turn before a line, and what is odd about that."""
         last = self._last.get((_session(line), *_agent(line)))
         parent = line.get("parentUuid", "")
         if parent == "":
@@ -127,7 +127,7 @@ class _Tree:
         return (turn if turn is not None and turn.agent == _agent(line) else None), ""
 
     def _part_of(self, line: Mapping[str, Any], before: _Turn | None) -> _Turn | None:
-        """The turn that a line continues; None if it begins one."""
+        """Find the turn that a line continues; None if it begins one."""
         message = line["message"]
         if message["role"] == "assistant" and message.get("id"):
             return self._answers.get(_answer(line))
@@ -150,7 +150,7 @@ def _session(line: Mapping[str, Any]) -> str:
 
 
 def _agent(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """What tells the agents of a session apart; empty words for the first one."""
+    """Return what tells the agents of a session apart; empty words for the first one."""
     named = (line.get("agentId") if line.get("isSidechain") else "", line.get("parent_tool_use_id"))
     return ("beside" if line.get("isSidechain") else "", *(str(each or "") for each in named))
 
@@ -166,7 +166,7 @@ def _holds_results(message: Mapping[str, Any]) -> bool:
 
 
 def _conversation(last: _Turn) -> Conversation:
-    """The conversation that ends with a turn."""
+    """Make the conversation that ends with a turn."""
     turns = [last]
     while (before := turns[-1].before) is not None:
         turns.append(before)
@@ -186,9 +186,9 @@ def _messages(turn: _Turn, unread: Unread) -> list[Message]:
     said: list[Message] = []
     others: list[Message] = []
     for place, line in turn.lines:
-        kept = {k: v for k, v in line["message"].items() if k in ("role", "content")}
-        for message in read_message(kept, place, unread):
-            (said if message["role"] == "assistant" else others).append(message)
+        kept = {k: v for k, v in line["message"].items() if k in ("role", "content", "stop_reason")}
+        own = said if kept["role"] == "assistant" else others
+        own += read_message(kept, place, unread)
     for place, why in turn.notes.items():
         unread.add(place, why)
-    return [*([as_one(said)] if said else []), *others]
+    return [*joined(said), *others]

@@ -45,7 +45,7 @@ def rows_of(text: str) -> list[dict[str, Any]] | None:
 
 
 def rows_in(value: Any) -> list[dict[str, Any]]:
-    """The rows of a table in JSON, as pandas and Logfire write it; none if the value is no such table.
+    """Return the rows of a table in JSON, as pandas and Logfire write it; none if the value is no such table.
 
     >>> rows_in({"id": {"0": 7}, "name": {"0": "x"}})
     [{'id': 7, 'name': 'x'}]
@@ -66,7 +66,7 @@ def rows_in(value: Any) -> list[dict[str, Any]]:
 
 
 def _listed_rows(columns: list[Any], rows: Any) -> list[dict[str, Any]]:
-    """The rows beside a list of columns; the columns may hold the values themselves."""
+    """Return the rows beside a list of columns; the columns may hold the values themselves."""
     if isinstance(rows, list):
         named = [each.get("name") if isinstance(each, Mapping) else each for each in columns]
         return [
