@@ -21,6 +21,8 @@ CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{
 TOOL = {"type": "function", "function": {"name": "now"}}
 CHAT = {"model": "m", "messages": [ASK]}
 REPLY = {"object": "chat.completion", "choices": [{"index": 0, "message": SAID}]}
+DECLARED = {"tools": [{"functionDeclarations": [TOOL["function"]]}]}
+MODEL = {"langfuse.observation.type": "generation"}
 PARTS_IN = [{"role": "user", "parts": [{"type": "text", "content": "Weather?"}]}]
 PARTS_OUT = [{"role": "assistant", "parts": [{"type": "text", "content": "Rain."}]}]
 GEN_AI = {"gen_ai.input.messages": json.dumps(PARTS_IN), "gen_ai.output.messages": json.dumps(PARTS_OUT)}
@@ -114,6 +116,28 @@ FORMS: dict[str, Any] = {
         "eval": {},
         "samples": [{"id": 1, "epoch": 1, "input": [ASK], "output": {"choices": [{"message": SAID}]}}],
     },
+    "Langfuse, bodies of Gemini": [
+        {
+            "type": "GENERATION",
+            "input": {"contents": [{"role": "user", "parts": [{"text": "Weather?"}]}]},
+            "output": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Rain."}]}}]},
+        }
+    ],
+    "Langfuse, arguments of Google's client": [
+        {
+            "type": "GENERATION",
+            "input": {"model": "m", "contents": "Weather?", "config": {"temperature": 0}},
+            "output": json.dumps({"candidates": [{"content": {"parts": [{"text": "Rain."}]}}]}),
+        }
+    ],
+    "LangSmith, the state of a graph": {
+        "run_type": "chain",
+        "name": "LangGraph",
+        "inputs": {"messages": [{"type": "human", "content": "Weather?"}]},
+        "outputs": {
+            "messages": [{"type": "human", "content": "Weather?"}, {"type": "ai", "content": "Rain."}]
+        },
+    },
     "Langfuse, observations": [
         {"type": "GENERATION", "traceId": "t", "input": {"messages": [ASK]}, "output": SAID}
     ],
@@ -174,6 +198,58 @@ def test_the_content_of_a_message_and_its_parts_are_both_read(
     told |= {f"{answer}.role": "assistant", f"{answer}.content": "Rain."}
     told |= {f"{answer}.{part}.type": kind, f"{answer}.{part}.text": text}
     assert said(written(tmp_path, spans(told))) == [[["user", "Hi"], ["assistant", content]]]
+
+
+CHOICES = {"choices": [{"index": 0, "message": SAID}, {"index": 1, "message": {**SAID, "content": "Sun."}}]}
+CHAINED = [{"text": text, "generation_info": {}} for text in ("Rain.", "Sun.")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "GENERATION", "input": [ASK], "output": CHOICES}],
+        {"run_type": "llm", "inputs": CHAT, "outputs": CHOICES},
+        {"run_type": "llm", "inputs": CHAT, "outputs": {"generations": [CHAINED]}},
+        spans({"langfuse.observation.input": CHAT, "langfuse.observation.output": CHOICES, **MODEL}),
+    ],
+)
+def test_several_answers_are_a_conversation_each(tmp_path: Path, content: Any):
+    assert said(written(tmp_path, content)) == [TALK, [TALK[0], ["assistant", "Sun."]]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"prompt": {"raw": json.dumps([ASK])}, "response": {"output": CHOICES}},
+        {"status": "success", "eval": {}, "samples": [{"input": [ASK], "output": CHOICES}]},
+    ],
+)
+def test_further_answers_are_named(tmp_path: Path, content: Any):
+    [trace] = read_conversations(written(tmp_path, content))
+    assert [[m["role"], m["content"]] for m in trace.messages] == TALK
+    assert any("it has 2 answers; the first one is shown" in line for line in trace.meta["not_read"])
+
+
+def test_a_choice_says_why_it_ended(tmp_path: Path):
+    cut = {"choices": [{"finish_reason": "length", "message": SAID}]}
+    [trace] = read_conversations(written(tmp_path, [{"type": "GENERATION", "input": [ASK], "output": cut}]))
+    assert trace.outcome == "cut"
+
+
+def test_json_that_a_model_wrote_is_no_choice(tmp_path: Path):
+    text = json.dumps([{"message": {"subject": "a"}}, {"message": {"subject": "b"}}])
+    assert said(written(tmp_path, {"prompt": "Hi", "completion": text})) == [
+        [["user", "Hi"], ["assistant", text]]
+    ]
+
+
+def test_a_graph_is_told_by_the_runs_of_its_model_if_there_are_any(tmp_path: Path):
+    state = {"messages": [{"type": "human", "content": "Weather?"}]}
+    asked = {"run_type": "llm", "inputs": CHAT, "outputs": REPLY}
+    graph = {"run_type": "chain", "name": "LangGraph", "inputs": state, "outputs": state}
+    traces = read_conversations(written(tmp_path, {**graph, "child_runs": [asked]}))
+    assert [[[m["role"], m["content"]] for m in trace.messages] for trace in traces] == [TALK]
+    assert "LangGraph" in traces[0].meta["not_read"][0]
 
 
 def exchanges(request: Any, response: Any, **headers: Any) -> dict[str, Any]:
@@ -256,6 +332,7 @@ def test_parquet_is_refused_with_a_way_out(tmp_path: Path):
         ),
         spans({"gen_ai.prompt.0.content": "Hi", "llm.request.functions.0.name": "now"}),
         [{"type": "GENERATION", "input": {"messages": [ASK], "tools": [TOOL]}, "output": "Rain."}],
+        [{"type": "GENERATION", "input": {"contents": ["Hi"], "model": "m", **DECLARED}, "output": "Rain."}],
         {"run_type": "llm", "inputs": {"messages": [ASK]}, "extra": {"invocation_params": {"tools": [TOOL]}}},
         {**FORMS["ShareGPT"], "tools": json.dumps([TOOL])},
     ],

@@ -13,7 +13,7 @@ from zoolab.records import Message
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.messages import messages_in
 from zoolab_connect.readers.offered import parsed, tools_beside, tools_in
-from zoolab_connect.readers.wrapped import anything_in
+from zoolab_connect.readers.wrapped import anything_in, choices_in
 
 _GROUPS = (
     ("llm.input_messages", "llm.output_messages"),
@@ -56,7 +56,8 @@ def messages_of(
         answer = _answer_of_vercel(told) if end == "ai.response" else told.get(end)
         if (always or asks) and (begin in told or answer is not None):
             found = anything_in(told.get(begin), begin, unread)
-            return found, [anything_in(answer, end, unread, "assistant")]
+            answers = choices_in(answer)
+            return found, [anything_in(each, end, unread, "assistant") for each in answers]
     named = [{**each["attributes"], "event.name": each["name"]} for each in events if _tells(each)]
     begun = [each for each in named if not each["event.name"].endswith("choice")]
     ends = [each for each in named if each["event.name"].endswith("choice")]

@@ -53,7 +53,7 @@ def is_spans(value: Any) -> bool:
 
 
 def _opened(value: Any) -> Sequence[Any]:
-    """Return the rows of a value that is a table of spans; what Tempo wraps in `trace`; any other value itself."""
+    """Return the rows of a table of spans, what Tempo wraps in `trace`, or the value itself."""
     held = value.get("trace") if isinstance(value, dict) else None
     if isinstance(held, dict) and any(key in held for key in _GROUPS):
         return [held]
