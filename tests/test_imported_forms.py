@@ -159,6 +159,8 @@ FORMS: dict[str, Any] = {
     "ShareGPT": {
         "conversations": [{"from": "human", "value": "Weather?"}, {"from": "gpt", "value": "Rain."}]
     },
+    "LMSYS": {"conversation": [ASK, SAID]},
+    "turns with roles": {"conversations": [ASK, SAID]},
     "a prompt and its completion": {"prompt": "Weather?", "completion": "Rain."},
     "a session": [
         {"type": "user", "sessionId": "s", "message": ASK},

@@ -18,6 +18,7 @@ parsing.py     the JSON values of a file
 span_forms.py  the forms in which spans are written down
 wrapped.py, offered.py, beginnings.py  messages, tools, and beginnings, in the words of several programs
 joining.py     messages that were written down in parts
+text_calls.py  calls that stand in the text of a dataset
 contents.py    bodies of Gemini
 tables.py      tables, and what is not JSON
 """

@@ -1,14 +1,16 @@
-"""Datasets of conversations: ShareGPT and Hermes, preferences, prompts with completions, calls to make."""
+"""Datasets: ShareGPT, Hermes, ToolACE, LMSYS, preferences, prompts with completions, calls to make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from zoolab.jsontext import encode, excerpt
+from zoolab.records import Message
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.messages import call, messages_in
 from zoolab_connect.readers.offered import parsed, tools_in
+from zoolab_connect.readers.text_calls import calling, results_of
 from zoolab_connect.readers.wrapped import anything_in
 
 _TURNS = ("conversations", "conversation")
@@ -42,6 +44,8 @@ def _form(value: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Iterator[Co
     """What reads a row; None if it has no form that is known."""
     if any(_is_turns(value.get(name)) for name in _TURNS):
         return _of_turns
+    if "messages" not in value and any(_is_roles(value.get(name)) for name in _TURNS):
+        return _of_roles
     if any({*each} <= value.keys() for each in _PREFERRED):
         return _of_preference
     if "messages" not in value and any(
@@ -55,12 +59,30 @@ def _is_turns(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(each, Mapping) and "from" in each for each in value)
 
 
+def _is_roles(value: Any) -> bool:
+    """Whether a value is a list of messages with roles, as LMSYS and WildChat have it."""
+    return isinstance(value, list) and any(isinstance(each, Mapping) and "role" in each for each in value)
+
+
+def _of_roles(row: Mapping[str, Any]) -> Iterator[Conversation]:
+    own = Unread()
+    name = next(each for each in _TURNS if _is_roles(row.get(each)))
+    listed = row[name]
+    if isinstance(row.get("system"), str) and row["system"]:
+        listed = [{"role": "system", "content": row["system"]}, *listed]
+    meta = {"model": row["model"]} if isinstance(row.get("model"), str) else {}
+    messages, tools = messages_in(listed, name, own), tools_in(row.get("tools"), "tools", own)
+    yield Conversation(messages, tools, meta, _rest(row, own, *meta))
+
+
 def _of_turns(row: Mapping[str, Any]) -> Iterator[Conversation]:
     own = Unread()
     name = next(each for each in _TURNS if _is_turns(row.get(each)))
     told = [{"from": "system", "value": row["system"]}] if isinstance(row.get("system"), str) else []
-    messages: list[Any] = []
-    for number, turn in enumerate([*told, *row[name]], -len(told)):
+    turns = [*told, *row[name]]
+    uses_tools = bool(row.get("tools")) or any(map(_is_of_tools, turns))
+    messages: list[Message] = []
+    for number, turn in enumerate(turns, -len(told)):
         place = f"{name}[{number}]" if number >= 0 else "system"
         if not isinstance(turn, Mapping):
             own.add(place, f"it is {excerpt(turn, 60)}; expected a turn")
@@ -72,17 +94,28 @@ def _of_turns(row: Mapping[str, Any]) -> Iterator[Conversation]:
         for key in sorted(turn.keys() - {"from", "value", "content", "weight", "loss"}):
             if turn[key] not in (None, "", [], {}):
                 own.add(f"{place}.{key}", "it has no place in a conversation here")
-        message: dict[str, Any] = {
-            "role": role or "user",
-            "content": said if isinstance(said, str) else encode(said),
-        }
+        text = said if isinstance(said, str) else encode(said)
         calls = _calls_of(said, number) if who == "function_call" else []
         if calls:
-            message = {"role": "assistant", "content": None, "tool_calls": calls}
+            messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+        elif role == "assistant":
+            messages.append(calling(text, number, uses_tools, place, own))
         elif role == "tool":
-            message["tool_call_id"] = _call_before(messages)
-        messages.append(message)
+            waiting = _without_results(messages)
+            if not waiting:
+                own.add(place, "it is the result of a call that was not found")
+            messages += results_of(text, waiting)
+        else:
+            messages.append({"role": role or "user", "content": text})
     yield Conversation(messages, tools_in(row.get("tools"), "tools", own), {}, _rest(row, own))
+
+
+def _is_of_tools(turn: Any) -> bool:
+    """Whether a turn says that the conversation has tools."""
+    if not isinstance(turn, Mapping):
+        return False
+    role, said = _ROLES.get(str(turn.get("from")).lower()), turn.get("value", turn.get("content"))
+    return role == "tool" or (role == "system" and isinstance(said, str) and "<tools>" in said)
 
 
 def _calls_of(said: Any, number: int) -> list[dict[str, Any]]:
@@ -97,11 +130,16 @@ def _calls_of(said: Any, number: int) -> list[dict[str, Any]]:
     ]
 
 
-def _call_before(messages: list[Any]) -> str:
-    """The id of the first call before this place that has no result yet."""
+def _without_results(messages: Sequence[Message]) -> list[Mapping[str, Any]]:
+    """Return the calls just made that have no result yet."""
     answered = {each.get("tool_call_id") for each in messages}
-    calls = (each["id"] for message in messages for each in message.get("tool_calls") or ())
-    return next((each for each in calls if each not in answered), "")
+    calls: list[Mapping[str, Any]] = []
+    for message in reversed(messages):
+        if message.get("tool_calls"):
+            calls = [*message["tool_calls"], *calls]
+        elif message["role"] != "tool" or calls:
+            break
+    return [each for each in calls if each["id"] not in answered]
 
 
 def _of_preference(row: Mapping[str, Any]) -> Iterator[Conversation]:
