@@ -390,6 +390,12 @@ def test_what_a_tool_of_the_server_gave_stands_after_its_call(tmp_path: Path):
         ({**CHAT, "expected": "Sun"}, "expected"),
         (spans({"http.request.method": "POST"}, GEN_AI), "no messages"),
         (spans({**GEN_AI, "error.type": "Timeout"}), "Timeout"),
+        (spans(GEN_AI, parentSpanId=[7]), "parent: it is [7]; expected an id"),
+        (spans(GEN_AI, traceId={"a": 1}), "trace: it is"),
+        (
+            spans(GEN_AI, events=[{"name": "e", "attributes": [{"key": "k", "value": {"arrayValue": 7}}]}]),
+            "expected a list of values",
+        ),
         (spans(GEN_AI, droppedAttributesCount=3), "3 attributes were dropped"),
         (spans(GEN_AI, dropped_events_count=2), "2 events were dropped"),
         (spans(GEN_AI, events=[{"name": "e", "droppedAttributesCount": 1}]), "1 attributes were dropped"),

@@ -161,13 +161,21 @@ def _record(place: str, told: Mapping[str, Any], unread: Unread) -> Record:
                 "",
             )
         ),
-        next((ids[key] for key in _TRACES if ids.get(key)), None),
-        next((ids[key] for key in (*_SPANS, "id") if ids.get(key)), None),
-        parent,
+        _id(next((ids[key] for key in _TRACES if ids.get(key)), None), f"{place}.trace", unread),
+        _id(next((ids[key] for key in (*_SPANS, "id") if ids.get(key)), None), f"{place}.id", unread),
+        _id(parent, f"{place}.parent", unread),
         attributes,
         events,
         _error(told, attributes, events),
     )
+
+
+def _id(value: Any, place: str, unread: Unread) -> str | int | None:
+    """Return an id; one that is neither text nor a number is named and left out."""
+    if value is None or isinstance(value, str | int):
+        return value
+    unread.add(place, f"it is {excerpt(value, 60)}; expected an id")
+    return None
 
 
 def _name_dropped(place: str, told: Mapping[str, Any], unread: Unread) -> None:
@@ -275,8 +283,10 @@ def any_value(value: Any, place: str, unread: Unread) -> Any:
     kind, held = next(iter(value.items()))
     match str(kind).replace("_", "").lower():
         case "arrayvalue":
-            listed = held.get("values") if isinstance(held, Mapping) else None
-            return [any_value(each, place, unread) for each in listed or ()]
+            listed = held.get("values") if isinstance(held, Mapping) else held
+            if listed is not None and not isinstance(listed, list):
+                unread.add(place, f"it is {excerpt(listed, 60)}; expected a list of values")
+            return [any_value(each, place, unread) for each in listed] if isinstance(listed, list) else []
         case "kvlistvalue":
             listed = held.get("values") if isinstance(held, Mapping) else None
             return dict(attributes_in(listed, place, unread))
