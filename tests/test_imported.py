@@ -655,3 +655,53 @@ def test_an_imported_trace_claims_neither_a_time_nor_that_a_call_did_not_run(tmp
     assert "no tool has this name" not in page
     assert "under 1 ms" not in page
     assert not any(trace.started)
+
+
+@pytest.mark.parametrize(
+    ("reply", "named"),
+    [
+        (
+            {
+                "candidates": [
+                    {"content": {"parts": [{"text": "Hm", "thought": True}, {"text": "Rain."}]}},
+                    {"content": {"parts": [{"text": "Sun."}]}},
+                ]
+            },
+            ["a thought is not shown", "it has 2 answers"],
+        ),
+        (
+            {"candidates": [{"content": {"parts": [{"executableCode": {"code": "1"}}, {"text": "Rain."}]}}]},
+            ["executableCode is not shown"],
+        ),
+        (
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [
+                    {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "rain"}},
+                    {"type": "text", "text": "Rain."},
+                ],
+            },
+            ["server_tool_use is not shown"],
+        ),
+        (
+            {
+                "object": "response",
+                "output": [
+                    {"type": "mcp_call", "name": "look", "output": "wet"},
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{"type": "output_text", "text": "Rain."}],
+                    },
+                ],
+            },
+            ["mcp_call is not shown"],
+        ),
+    ],
+)
+def test_what_a_reply_has_beside_its_message_is_named(tmp_path: Path, reply: Any, named: list[str]):
+    [trace] = read_conversations(written(tmp_path, reply))
+    assert trace.answer == "Rain."
+    lines = trace.meta["not_read"]
+    assert [any(what in line for line in lines) for what in named] == [True] * len(named)

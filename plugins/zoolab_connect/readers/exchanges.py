@@ -20,6 +20,7 @@ from zoolab_connect.apis.streams import events_in
 from zoolab_connect.proxy.encodings import decoded
 from zoolab_connect.readers.beginnings import longest
 from zoolab_connect.readers.found import Conversation, Unread
+from zoolab_connect.readers.omitted import omitted
 
 _LARGEST = 50_000_000
 _LISTS = ("interactions", "http_interactions")
@@ -227,7 +228,10 @@ def _reply(asked: Api | None, answered: Any, place: str, unread: Unread) -> Any:
             and len(value["choices"]) > 1
         ):
             unread.add(place, f"it has {len(value['choices'])} answers; the first one is shown")
-        return _with_end(api.reply(value))
+        reply = api.reply(value)
+        for what in omitted(value, reply.message) if isinstance(value, Mapping) else ():
+            unread.add(place, what)
+        return _with_end(reply)
     except (ZoolabError, AttributeError, KeyError, TypeError, ValueError) as error:
         unread.add(place, f"it is not understood; expected {getattr(error, 'expected', '') or 'a reply'}")
         return None
