@@ -21,6 +21,8 @@ CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{
 TOOL = {"type": "function", "function": {"name": "now"}}
 CHAT = {"model": "m", "messages": [ASK]}
 REPLY = {"object": "chat.completion", "choices": [{"index": 0, "message": SAID}]}
+DECLARED = {"tools": [{"functionDeclarations": [TOOL["function"]]}]}
+MODEL = {"langfuse.observation.type": "generation"}
 PARTS_IN = [{"role": "user", "parts": [{"type": "text", "content": "Weather?"}]}]
 PARTS_OUT = [{"role": "assistant", "parts": [{"type": "text", "content": "Rain."}]}]
 GEN_AI = {"gen_ai.input.messages": json.dumps(PARTS_IN), "gen_ai.output.messages": json.dumps(PARTS_OUT)}
@@ -96,11 +98,45 @@ FORMS: dict[str, Any] = {
     "nested attributes of Phoenix": {"data": [{"name": "x", "context": IDS, "attributes": NESTED}]},
     "attributes of Phoenix as text": [{"name": "x", "context": IDS, "attributes": json.dumps(NESTED)}],
     "Jaeger": {"data": [{"traceID": "t", "spans": [JAEGER], "processes": {}}]},
+    "Tempo": {"trace": spans(GEN_AI)},
+    "a table of Phoenix, by columns": {name: {"0": value} for name, value in ROW.items()},
+    "a table of Phoenix, by rows": {"0": ROW},
+    "a table of Phoenix, split": {"columns": [*ROW], "index": [0], "data": [[*ROW.values()]]},
+    "a table of Phoenix with its schema": {"schema": {"fields": []}, "data": [{"index": 0, **ROW}]},
+    "a table of Logfire, by rows": {
+        "columns": [],
+        "rows": [{**IDS, "span_name": "chat m", "attributes": GEN_AI}],
+    },
+    "a table of Logfire, by columns": {
+        "columns": [{"name": k, "values": [v]} for k, v in {**IDS, "attributes": GEN_AI}.items()]
+    },
     "Zipkin": [{"traceId": "t", "id": "s", "name": "chat m", "tags": GEN_AI}],
     "Inspect AI without messages": {
         "status": "success",
         "eval": {},
         "samples": [{"id": 1, "epoch": 1, "input": [ASK], "output": {"choices": [{"message": SAID}]}}],
+    },
+    "Langfuse, bodies of Gemini": [
+        {
+            "type": "GENERATION",
+            "input": {"contents": [{"role": "user", "parts": [{"text": "Weather?"}]}]},
+            "output": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Rain."}]}}]},
+        }
+    ],
+    "Langfuse, arguments of Google's client": [
+        {
+            "type": "GENERATION",
+            "input": {"model": "m", "contents": "Weather?", "config": {"temperature": 0}},
+            "output": json.dumps({"candidates": [{"content": {"parts": [{"text": "Rain."}]}}]}),
+        }
+    ],
+    "LangSmith, the state of a graph": {
+        "run_type": "chain",
+        "name": "LangGraph",
+        "inputs": {"messages": [{"type": "human", "content": "Weather?"}]},
+        "outputs": {
+            "messages": [{"type": "human", "content": "Weather?"}, {"type": "ai", "content": "Rain."}]
+        },
     },
     "Langfuse, observations": [
         {"type": "GENERATION", "traceId": "t", "input": {"messages": [ASK]}, "output": SAID}
@@ -144,6 +180,76 @@ def said(path: Path) -> list[list[list[Any]]]:
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_is_read(tmp_path: Path, name: str):
     assert said(written(tmp_path, FORMS[name])) == [TALK]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "content"),
+    [
+        ("text", "Soon.", "Soon.\nRain."),
+        ("text", "Rain.", "Rain."),
+        ("reasoning", "Hm.", [{"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "Rain."}]),
+    ],
+)
+def test_the_content_of_a_message_and_its_parts_are_both_read(
+    tmp_path: Path, kind: str, text: str, content: Any
+):
+    answer, part = "llm.output_messages.0.message", "contents.0.message_content"
+    told = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Hi"}
+    told |= {f"{answer}.role": "assistant", f"{answer}.content": "Rain."}
+    told |= {f"{answer}.{part}.type": kind, f"{answer}.{part}.text": text}
+    assert said(written(tmp_path, spans(told))) == [[["user", "Hi"], ["assistant", content]]]
+
+
+CHOICES = {"choices": [{"index": 0, "message": SAID}, {"index": 1, "message": {**SAID, "content": "Sun."}}]}
+CHAINED = [{"text": text, "generation_info": {}} for text in ("Rain.", "Sun.")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "GENERATION", "input": [ASK], "output": CHOICES}],
+        {"run_type": "llm", "inputs": CHAT, "outputs": CHOICES},
+        {"run_type": "llm", "inputs": CHAT, "outputs": {"generations": [CHAINED]}},
+        spans({"langfuse.observation.input": CHAT, "langfuse.observation.output": CHOICES, **MODEL}),
+    ],
+)
+def test_several_answers_are_a_conversation_each(tmp_path: Path, content: Any):
+    assert said(written(tmp_path, content)) == [TALK, [TALK[0], ["assistant", "Sun."]]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"prompt": {"raw": json.dumps([ASK])}, "response": {"output": CHOICES}},
+        {"status": "success", "eval": {}, "samples": [{"input": [ASK], "output": CHOICES}]},
+    ],
+)
+def test_further_answers_are_named(tmp_path: Path, content: Any):
+    [trace] = read_conversations(written(tmp_path, content))
+    assert [[m["role"], m["content"]] for m in trace.messages] == TALK
+    assert any("it has 2 answers; the first one is shown" in line for line in trace.meta["not_read"])
+
+
+def test_a_choice_says_why_it_ended(tmp_path: Path):
+    cut = {"choices": [{"finish_reason": "length", "message": SAID}]}
+    [trace] = read_conversations(written(tmp_path, [{"type": "GENERATION", "input": [ASK], "output": cut}]))
+    assert trace.outcome == "cut"
+
+
+def test_json_that_a_model_wrote_is_no_choice(tmp_path: Path):
+    text = json.dumps([{"message": {"subject": "a"}}, {"message": {"subject": "b"}}])
+    assert said(written(tmp_path, {"prompt": "Hi", "completion": text})) == [
+        [["user", "Hi"], ["assistant", text]]
+    ]
+
+
+def test_a_graph_is_told_by_the_runs_of_its_model_if_there_are_any(tmp_path: Path):
+    state = {"messages": [{"type": "human", "content": "Weather?"}]}
+    asked = {"run_type": "llm", "inputs": CHAT, "outputs": REPLY}
+    graph = {"run_type": "chain", "name": "LangGraph", "inputs": state, "outputs": state}
+    traces = read_conversations(written(tmp_path, {**graph, "child_runs": [asked]}))
+    assert [[[m["role"], m["content"]] for m in trace.messages] for trace in traces] == [TALK]
+    assert "LangGraph" in traces[0].meta["not_read"][0]
 
 
 def exchanges(request: Any, response: Any, **headers: Any) -> dict[str, Any]:
@@ -226,6 +332,7 @@ def test_parquet_is_refused_with_a_way_out(tmp_path: Path):
         ),
         spans({"gen_ai.prompt.0.content": "Hi", "llm.request.functions.0.name": "now"}),
         [{"type": "GENERATION", "input": {"messages": [ASK], "tools": [TOOL]}, "output": "Rain."}],
+        [{"type": "GENERATION", "input": {"contents": ["Hi"], "model": "m", **DECLARED}, "output": "Rain."}],
         {"run_type": "llm", "inputs": {"messages": [ASK]}, "extra": {"invocation_params": {"tools": [TOOL]}}},
         {**FORMS["ShareGPT"], "tools": json.dumps([TOOL])},
     ],
@@ -281,6 +388,9 @@ def test_what_a_tool_of_the_server_gave_stands_after_its_call(tmp_path: Path):
         ({**CHAT, "expected": "Sun"}, "expected"),
         (spans({"http.request.method": "POST"}, GEN_AI), "no messages"),
         (spans({**GEN_AI, "error.type": "Timeout"}), "Timeout"),
+        (spans(GEN_AI, droppedAttributesCount=3), "3 attributes were dropped"),
+        (spans(GEN_AI, dropped_events_count=2), "2 events were dropped"),
+        (spans(GEN_AI, events=[{"name": "e", "droppedAttributesCount": 1}]), "1 attributes were dropped"),
         (
             exchanges(CHAT, {"body": {**REPLY, "choices": [*REPLY["choices"], *REPLY["choices"]]}}),
             "2 answers",
@@ -321,6 +431,22 @@ def test_a_log_that_was_cut_off_keeps_its_samples_and_its_task(tmp_path: Path):
         archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "epoch": 1, "messages": [ASK]}))
     [trace] = read_conversations(tmp_path / "file")
     assert trace.meta["task"] == "sums"
+
+
+def test_a_damaged_sample_of_an_archive_costs_that_sample(tmp_path: Path):
+    path = tmp_path / "file"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps({"eval": {"task": "sums"}}))
+        archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "messages": [ASK, SAID]}))
+        archive.writestr("samples/2_epoch_1.json", '{"id": 2, "mess')
+        archive.writestr("samples/3_epoch_1.json", json.dumps({"id": 3, "messages": [ASK, SAID]}))
+    path.write_bytes(path.read_bytes().replace(b'{"id": 3', b'{"id": 4', 1))
+    [trace] = read_conversations(path)
+    assert trace.meta["sample"] == "1"
+    for number, why in ((2, "it is not JSON"), (3, "Bad CRC-32")):
+        assert any(
+            n.startswith(f"samples/{number}_epoch_1.json: left out: {why}") for n in trace.meta["not_read"]
+        )
 
 
 def test_what_a_sample_was_scored_by_is_kept(tmp_path: Path):

@@ -10,13 +10,16 @@ langsmith.py   exports of LangSmith
 promptfoo.py   results of promptfoo
 datasets.py    ShareGPT, Hermes, preferences, prompts with completions
 sessions.py    sessions of coding agents
+codex.py       the same, as Codex writes them
 
 found.py       what each of them gives back
 messages.py    messages in the words of several programs
 parsing.py     the JSON values of a file
 span_forms.py  the forms in which spans are written down
 wrapped.py, offered.py, beginnings.py  messages, tools, and beginnings, in the words of several programs
-tables.py      what is not JSON
+joining.py     messages that were written down in parts
+contents.py    bodies of Gemini
+tables.py      tables, and what is not JSON
 """
 
 from __future__ import annotations

@@ -17,6 +17,11 @@ _ZSTANDARD = 93
 #: Where the header is, and where its beginning is while the evaluation still runs, or if it was killed.
 _HEADS = ("header.json", "_journal/start.json")
 _HEADER = struct.Struct("<26xHH")
+#: What `zipfile` raises for a file that is damaged, or locked with a password.
+_DAMAGES = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, struct.error),
+    *(OSError, NotImplementedError, RuntimeError),
+)
 
 
 def is_archive(content: bytes) -> bool:
@@ -34,24 +39,44 @@ def log_in(content: bytes, most: int, unread: Unread) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for member in archive.infolist():
-                folder, _, name = member.filename.rpartition("/")
-                is_sample = folder == "samples" and name.endswith(".json")
+                is_sample = _is_sample(member.filename)
                 if not is_sample and member.filename not in _HEADS:
                     continue
                 most -= member.file_size
                 if most < 0:
                     raise InvalidInput("what it holds is too large", expected="a smaller log")
-                text = text_in(_content(archive, member, content))
-                for value in values_in(text, unread):
+                for value in _values(archive, member, content, unread):
                     if is_sample:
                         samples.append(value)
                     elif isinstance(value, dict) and (member.filename == _HEADS[0] or not log):
                         log = value
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, OSError, NotImplementedError) as error:
+    except _DAMAGES as error:
         raise InvalidInput(f"the archive is damaged: {error}", expected="a log of Inspect AI") from None
     if not log and not samples:
-        raise InvalidInput("the archive holds no log of Inspect AI", expected="header.json and samples/")
+        lines = unread.lines()
+        what = f"is damaged: {lines[0]}" if lines else "holds no log of Inspect AI"
+        raise InvalidInput(f"the archive {what}", expected="header.json and samples/")
     return {**log, "samples": samples}
+
+
+def _is_sample(name: str) -> bool:
+    folder, _, file = name.rpartition("/")
+    return folder == "samples" and file.endswith(".json")
+
+
+def _values(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes, unread: Unread) -> list[Any]:
+    """Read the JSON values of a member; one that is damaged is named and has none."""
+    own = Unread()
+    try:
+        return values_in(text_in(_content(archive, member, content)), own)
+    except ImportError:
+        raise
+    except (InvalidInput, *_DAMAGES) as error:
+        own.add("left out", error.what if isinstance(error, InvalidInput) else str(error))
+        return []
+    finally:
+        for line in own.lines():
+            unread.add(member.filename, line)
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> bytes:

@@ -13,7 +13,7 @@ from zoolab.records import Message
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.messages import messages_in
 from zoolab_connect.readers.offered import parsed, tools_beside, tools_in
-from zoolab_connect.readers.wrapped import anything_in
+from zoolab_connect.readers.wrapped import anything_in, choices_in
 
 _GROUPS = (
     ("llm.input_messages", "llm.output_messages"),
@@ -56,7 +56,8 @@ def messages_of(
         answer = _answer_of_vercel(told) if end == "ai.response" else told.get(end)
         if (always or asks) and (begin in told or answer is not None):
             found = anything_in(told.get(begin), begin, unread)
-            return found, [anything_in(answer, end, unread, "assistant")]
+            answers = choices_in(answer)
+            return found, [anything_in(each, end, unread, "assistant") for each in answers]
     named = [{**each["attributes"], "event.name": each["name"]} for each in events if _tells(each)]
     begun = [each for each in named if not each["event.name"].endswith("choice")]
     ends = [each for each in named if each["event.name"].endswith("choice")]
@@ -138,14 +139,32 @@ def _message(told: Any) -> Any:
         return held
     message = {key: value for key, value in held.items() if key not in ("contents", "tool_calls")}
     message["content"] = _content(parsed(message.get("content")))
-    contents = [each.get("message_content", each) for each in _ordered(held.get("contents", {}))]
+    listed = held.get("contents")
+    contents = [_inside(each, "message_content") for each in _ordered(listed)]
     if contents:
-        message["content"] = contents
-    calls = [each.get("tool_call", each) for each in _ordered(held.get("tool_calls", {}))]
+        message["content"] = [*contents, *_not_among(contents, message["content"])]
+    elif listed:
+        message["contents"] = listed
+    calls = [_inside(each, "tool_call") for each in _ordered(held.get("tool_calls"))]
     if name := message.pop("function_call_name", None):
         arguments = message.pop("function_call_arguments_json", "{}")
         calls.append({"function": {"name": name, "arguments": arguments}})
     return {**message, "tool_calls": calls} if calls else message
+
+
+def _inside(told: Any, name: str) -> Any:
+    return told.get(name, told) if isinstance(told, dict) else told
+
+
+def _not_among(contents: list[Any], told: Any) -> list[Any]:
+    """Return the content that stands beside the parts of a message, as parts; none if they say it, too."""
+    texts = [
+        each["text"] for each in contents if isinstance(each, dict) and isinstance(each.get("text"), str)
+    ]
+    if isinstance(told, list):
+        return [each for each in told if each not in contents]
+    same = not told or told in texts or told in ("".join(texts), "\n".join(texts))
+    return [] if same else [{"type": "text", "text": told}]
 
 
 def _content(value: Any) -> Any:

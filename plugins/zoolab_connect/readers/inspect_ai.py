@@ -47,6 +47,10 @@ def _of_sample(sample: Mapping[str, Any], place: str, about: Mapping[str, Any]) 
     messages = _with_errors(messages_in(listed, f"{place}.messages", unread), listed)
     if not messages and not unread.lines():
         unread.add(place, "it has no messages")
+    output = sample.get("output")
+    choices = output.get("choices") if isinstance(output, Mapping) else None
+    if isinstance(choices, list) and len(choices) > 1:
+        unread.add(f"{place}.output", f"it has {len(choices)} answers; the first one is shown")
     meta: dict[str, Any] = {"sample": str(sample.get("id")), "epoch": sample.get("epoch")}
     meta |= {key: about[key] for key in ("task", "model") if isinstance(about.get(key), str)}
     meta |= _scores(sample.get("scores"), f"{place}.scores", unread)
@@ -73,7 +77,7 @@ def _asked_and_said(sample: Mapping[str, Any]) -> Any:
     if not said:
         return sample.get("messages")
     asked = given if isinstance(given, list) else [{"role": "user", "content": given}] if given else []
-    return [*asked, *said]
+    return [*asked, said[0]]
 
 
 def _with_errors(messages: list[Message], listed: Any) -> list[Message]:

@@ -9,7 +9,7 @@ from zoolab.jsontext import excerpt
 from zoolab_connect.readers.beginnings import longest
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.offered import tools_beside
-from zoolab_connect.readers.wrapped import anything_in
+from zoolab_connect.readers.wrapped import anything_in, choices_in
 
 _ASKS = ("GENERATION", "AGENT")
 _OTHERS = ("SPAN", "EVENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
@@ -59,23 +59,26 @@ def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
             unread.add(place, f"{kind}{f' {excerpt(name, 60)}' if name else ''}: it is no generation")
             continue
         trace = each.get("traceId", each.get("trace_id"))
-        found.setdefault(str(trace), []).append(_of_row(each, place))
+        found.setdefault(str(trace), []).extend(_of_row(each, place))
     for conversations in found.values():
         yield from longest(conversations, unread)
 
 
-def _of_row(row: Mapping[str, Any], place: str) -> Conversation:
+def _of_row(row: Mapping[str, Any], place: str) -> Iterator[Conversation]:
+    """Yield the conversation of a row, once for each answer of the model."""
+    for number, said in enumerate(choices_in(row.get("output"))):
+        yield _with_answer(row, said, number, place)
+
+
+def _with_answer(row: Mapping[str, Any], said: Any, number: int, place: str) -> Conversation:
     own = Unread()
     failed = str(row.get("statusMessage") or row.get("status_message") or "it does not say why")
     failed = failed if row.get("level") == "ERROR" else ""
     messages = anything_in(row.get("input"), f"{place}.input", own)
-    answer = (
-        []
-        if failed and not row.get("output")
-        else anything_in(row.get("output"), f"{place}.output", own, "assistant")
-    )
+    answer = [] if failed and not said else anything_in(said, f"{place}.output", own, "assistant")
     model = next((row[name] for name in _MODELS if row.get(name)), None)
-    meta = {"model": model} if isinstance(model, str) else {}
+    meta: dict[str, Any] = {"model": model} if isinstance(model, str) else {}
+    meta |= {"choice": number} if number else {}
     if failed:
         own.add(place, f"it ended with an error: {failed}")
     tools = tools_beside(row.get("input"), f"{place}.input", own)

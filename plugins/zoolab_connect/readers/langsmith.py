@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from zoolab.records import Message
 from zoolab_connect.readers.beginnings import longest
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.offered import parsed, tools_beside
-from zoolab_connect.readers.wrapped import anything_in
+from zoolab_connect.readers.wrapped import anything_in, choices_in, is_message
 
 
 def recognises(value: Any) -> bool:
@@ -29,7 +30,9 @@ def _conversations(value: Mapping[str, Any], unread: Unread) -> Iterator[Convers
         if isinstance(value.get("runs"), list)
         else [("run", value)]
     )
-    number = 0
+    number, asking = 0, False
+    whole: dict[str, Conversation] = {}
+    passed: dict[str, str] = {}
     while waiting:
         where, run = waiting.pop(0)
         place, number = f"{where}[{number}]", number + 1
@@ -39,9 +42,37 @@ def _conversations(value: Mapping[str, Any], unread: Unread) -> Iterator[Convers
         if isinstance(run.get("child_runs"), list):
             waiting += [("child_runs", each) for each in run["child_runs"]]
         if run.get("run_type", "llm") not in ("llm", "chat_model"):
-            unread.add(place, f"{run.get('run_type')} {run.get('name', '')}: it is no run of a model")
+            passed[place] = f"{run.get('run_type')} {run.get('name', '')}: it is no run of a model"
+            if not run.get("parent_run_id") and (state := _of_state(run, place)) is not None:
+                whole[place] = state
             continue
+        asking = True
         yield from _of_run(run, place)
+    if not asking:
+        yield from whole.values()
+    for place, why in passed.items():
+        if asking or place not in whole:
+            unread.add(place, why)
+
+
+def _of_state(run: Mapping[str, Any], place: str) -> Conversation | None:
+    """Make the conversation of a graph from the messages of its state; None if its state has none."""
+    own, error = Unread(), str(run["error"]) if run.get("error") else ""
+    begin = _state_messages(run.get("inputs"), f"{place}.inputs", own)
+    end = _state_messages(run.get("outputs"), f"{place}.outputs", own)
+    if not end and not (begin and error):
+        return None
+    messages = end if end[: len(begin)] == begin else [*begin, *end]
+    meta = {"run": str(run.get("id")), **({"agent": run["name"]} if run.get("name") else {})}
+    return Conversation(messages, (), meta, own, "failed" if error else "", error)
+
+
+def _state_messages(state: Any, place: str, own: Unread) -> list[Message]:
+    held = parsed(state)
+    listed = held.get("messages") if isinstance(held, Mapping) else None
+    if not isinstance(listed, list) or not any(map(is_message, listed)):
+        return []
+    return anything_in(held, place, own)
 
 
 def _of_run(run: Mapping[str, Any], place: str) -> Iterator[Conversation]:
@@ -52,14 +83,18 @@ def _of_run(run: Mapping[str, Any], place: str) -> Iterator[Conversation]:
         if isinstance(settings.get(name), str):
             meta.setdefault("model", settings[name])
     error = str(run["error"]) if run.get("error") else ""
-    for number, (asked, answer) in enumerate(_batch(given, answers)):
+    told = [
+        (asked, said, {**({"batch": number} if number else {}), **({"choice": at} if at else {})})
+        for number, (asked, answer) in enumerate(_batch(given, answers))
+        for at, said in enumerate(choices_in(answer))
+    ]
+    for asked, answer, which in told:
         own = Unread()
         messages = anything_in(asked, f"{place}.inputs", own)
         if not error or answer:
             messages += anything_in(answer, f"{place}.outputs", own, "assistant")
         tools = tools_beside(settings, f"{place}.extra", own) or tools_beside(given, f"{place}.inputs", own)
-        told = {**meta, "batch": number} if number else meta
-        yield Conversation(messages, tools, told, own, "failed" if error else "", error)
+        yield Conversation(messages, tools, {**meta, **which}, own, "failed" if error else "", error)
 
 
 def _settings(run: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
@@ -37,8 +37,7 @@ def tools_in(given: Any, place: str, unread: Unread) -> list[dict[str, Any]]:
     if listed not in (None, "") and not isinstance(listed, list):
         unread.add(place, f"it is {excerpt(listed, 60)}; expected a list of tools")
     found = []
-    for number, each in enumerate(listed if isinstance(listed, list) else ()):
-        told = parsed(each)
+    for number, told in enumerate(_one_by_one(listed if isinstance(listed, list) else [])):
         inner = told.get("function") if isinstance(told, Mapping) else None
         function = inner if isinstance(inner, Mapping) else told
         if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
@@ -52,6 +51,14 @@ def tools_in(given: Any, place: str, unread: Unread) -> list[dict[str, Any]]:
         }
         found.append({"type": "function", "function": about})
     return found
+
+
+def _one_by_one(listed: list[Any]) -> Iterator[Any]:
+    """Yield each tool; Gemini has several in one."""
+    for each in map(parsed, listed):
+        names = ("functionDeclarations", "function_declarations")
+        held = (each.get(name) for name in names) if isinstance(each, Mapping) else ()
+        yield from next((found for found in held if isinstance(found, list)), [each])
 
 
 def tools_beside(value: Any, place: str, unread: Unread) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The forms in which spans and events are written down: each record of them in one form.
 
 OTLP/JSON and its lines; what the SDK's console exporter prints; rows of Phoenix and Logfire, with attributes
-that are flat, nested or JSON text; Jaeger and Zipkin.
+that are flat, nested or JSON text, and tables of such rows; Tempo, Jaeger and Zipkin.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from zoolab.jsontext import excerpt
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.offered import parsed
+from zoolab_connect.readers.tables import rows_in
 
 _GROUPS = ("resourceSpans", "resource_spans", "batches", "resourceLogs", "resource_logs")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs")
@@ -22,6 +23,12 @@ _SPANS = ("spanId", "span_id", "spanID")
 _PARENTS = ("parentSpanId", "parent_span_id", "parentSpanID", "parent_id", "parentId")
 #: Attributes that Phoenix nests, and those whose lists it spreads over attributes with a number each.
 _NESTED = ("llm", "input", "output", "openinference", "gen_ai", "ai", "langfuse", "traceloop", "tool")
+#: What was left out when a span was written, by the names of the counts.
+_DROPPED = {
+    **dict.fromkeys(("droppedAttributesCount", "dropped_attributes_count"), "attributes"),
+    **dict.fromkeys(("droppedEventsCount", "dropped_events_count"), "events"),
+    **{f"otel.dropped_{what}_count": what for what in ("attributes", "events")},
+}
 _FAILED = ("2", "ERROR", "STATUS_CODE_ERROR")
 
 
@@ -42,6 +49,19 @@ class Record:
 
 def is_spans(value: Any) -> bool:
     """Whether a value holds spans or events, or is one."""
+    return any(map(_is_spans, _opened(value)))
+
+
+def _opened(value: Any) -> Sequence[Any]:
+    """Return the rows of a table of spans, what Tempo wraps in `trace`, or the value itself."""
+    held = value.get("trace") if isinstance(value, dict) else None
+    if isinstance(held, dict) and any(key in held for key in _GROUPS):
+        return [held]
+    rows = rows_in(value)
+    return rows if any(map(_is_record, rows)) else [value]
+
+
+def _is_spans(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     return any(key in value for key in _GROUPS) or bool(_held(value)) or _is_record(value)
@@ -88,9 +108,10 @@ def _is_record(value: Mapping[str, Any]) -> bool:
 
 def _told(values: Sequence[Any], unread: Unread) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
     """Yield each record with its place, and whether it is of a log."""
-    for number, value in enumerate(values):
+    opened = [(number, each) for number, value in enumerate(values) for each in _opened(value)]
+    for number, value in opened:
         own = f"value {number + 1}, " if len(values) > 1 else ""
-        if not is_spans(value):
+        if not _is_spans(value):
             unread.add(f"value {number + 1}", "it holds no spans")
         elif _is_record(value):
             name = value.get("name", value.get("span_name", value.get("operationName", "")))
@@ -126,6 +147,7 @@ def _record(place: str, told: Mapping[str, Any], unread: Unread) -> Record:
     for each in told["references"] if isinstance(told.get("references"), list) else ():
         parent = parent or (each.get("spanID") if isinstance(each, Mapping) else None)
     attributes = _own_attributes(place, told, unread)
+    _name_dropped(place, {**attributes, **told}, unread)
     events = _events(told, place, unread)
     return Record(
         place,
@@ -146,6 +168,13 @@ def _record(place: str, told: Mapping[str, Any], unread: Unread) -> Record:
         events,
         _error(told, attributes, events),
     )
+
+
+def _name_dropped(place: str, told: Mapping[str, Any], unread: Unread) -> None:
+    """Name what the program that wrote a span left out."""
+    for name, what in _DROPPED.items():
+        if told.get(name) not in (None, 0, "0", ""):
+            unread.add(place, f"{excerpt(told[name], 20)} {what} were dropped before it was written")
 
 
 def _own_attributes(place: str, told: Mapping[str, Any], unread: Unread) -> dict[str, Any]:
@@ -196,6 +225,7 @@ def _events(told: Mapping[str, Any], place: str, unread: Unread) -> list[dict[st
         given = next((each[k] for k in ("attributes", "fields") if k in each), None)
         attributes = dict(attributes_in(given, f"{place}.events", unread))
         name = each.get("name", each.get("event_name", attributes.get("event")))
+        _name_dropped(f"{place}.events {excerpt(name, 60)}", each, unread)
         found.append({**each, "name": name, "attributes": attributes})
     return found
 

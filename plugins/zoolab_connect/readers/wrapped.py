@@ -7,12 +7,15 @@ from typing import Any
 
 from zoolab.jsontext import encode, json_or
 from zoolab.records import Message
+from zoolab_connect.readers.contents import contents_in, is_contents
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.messages import messages_in
+from zoolab_connect.readers.offered import parsed
 
 _ROLES = ("human", "ai", "model", "gpt", "function")
 _ITEMS = ("function_call", "function_call_output", "reasoning", "tool_call", "tool_use", "tool_result")
 _WRAPPED = ("messages", "choices", "generations", "message", "output", "content", "text")
+_ANSWERS = ("choices", "generations", "candidates")
 _CALLS = ("tool_calls", "function_call")
 #: What stands beside messages in a request or a reply and says nothing of the conversation.
 _BESIDE = frozenset(
@@ -38,6 +41,14 @@ def anything_in(value: Any, place: str, unread: Unread, role: str = "user") -> l
             if not isinstance(held, dict | list) or not _is_wrapped(held):
                 break
             value = held
+        elif is_contents(value):
+            told = contents_in(value, place, unread)
+            if told is None:
+                break
+            return [*before, *told]
+        elif len(choices := choices_in(value)) > 1:
+            unread.add(place, f"it has {len(choices)} answers; the first one is shown")
+            value = choices[0]
         elif isinstance(value, list) and len(value) == 1 and not is_message(value[0]):
             [value] = value
         elif isinstance(value, Mapping) and not is_message(value):
@@ -51,10 +62,47 @@ def anything_in(value: Any, place: str, unread: Unread, role: str = "user") -> l
             for name in sorted(value.keys() - _BESIDE - {"system", *_WRAPPED}):
                 if value[name] not in (None, [], {}, "", False):
                     unread.add(f"{place}.{name}", "it stands beside the messages and is not shown")
-            value = value[wrapped]
+            value = _with_end(value[wrapped], value)
         else:
             break
     return [*before, *_read(value, place, unread, role)]
+
+
+def choices_in(value: Any) -> list[Any]:
+    """Return the answers of a reply, each as it stands there: several, if the model gave several.
+
+    >>> choices_in({"choices": [{"message": {"content": "a"}}, {"message": {"content": "b"}}]})[1]
+    {'message': {'content': 'b'}}
+    >>> choices_in("a")
+    ['a']
+    """
+    held = parsed(value)
+    if isinstance(value, str) and isinstance(held, list):  # a list in a text may be what the model wrote
+        return [value]
+    if isinstance(held, Mapping):
+        held = next((held[name] for name in _ANSWERS if isinstance(held.get(name), list)), None)
+    while isinstance(held, list) and len(held) == 1 and isinstance(held[0], list):
+        [held] = held
+    several = isinstance(held, list) and len(held) > 1 and all(map(_is_choice, held))
+    return held if isinstance(held, list) and several else [value]
+
+
+def _is_choice(value: Any) -> bool:
+    """Whether a value is one of the answers of a reply."""
+    if not isinstance(value, Mapping) or is_message(value):
+        return False
+    beside = value.keys() & {"index", "finish_reason", "generation_info", "logprobs"}
+    return (
+        isinstance(value.get("message"), Mapping) or is_contents(value) or ("text" in value and bool(beside))
+    )
+
+
+def _with_end(held: Any, around: Mapping[str, Any]) -> Any:
+    """Return the message in a choice, with the reason why it ended."""
+    info = around.get("generation_info")
+    told = (each.get("finish_reason") for each in (around, info) if isinstance(each, Mapping))
+    why = next((each for each in told if isinstance(each, str)), None)
+    return {"finish_reason": why, **held} if why and is_message(held) else held
 
 
 def _read(value: Any, place: str, unread: Unread, role: str) -> list[Message]:
@@ -90,9 +138,10 @@ def _is_wrapped(value: Any) -> bool:
     """Whether JSON in a text holds messages, and is not what a model or a person wrote."""
     if isinstance(value, list):
         return bool(value) and all(is_message(each) or _is_call(each) for each in value)
-    lists = ("messages", "choices", "generations")
+    lists = ("messages", *_ANSWERS)
     return (
         is_message(value)
+        or is_contents(value)
         or is_message(value.get("message"))
         or any(isinstance(value.get(k), list) for k in lists)
     )
@@ -115,4 +164,5 @@ def _unwrapped(told: Any) -> Any:
         else ""
     )
     role = held.get("type") or told.get("type") or named
-    return {**held, "role": named or role}
+    end = {"finish_reason": told["finish_reason"]} if "finish_reason" in told else {}
+    return {**end, **held, "role": named or role}
