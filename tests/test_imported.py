@@ -655,3 +655,90 @@ def test_an_imported_trace_claims_neither_a_time_nor_that_a_call_did_not_run(tmp
     assert "no tool has this name" not in page
     assert "under 1 ms" not in page
     assert not any(trace.started)
+
+
+@pytest.mark.parametrize(
+    ("reply", "named"),
+    [
+        (
+            {
+                "candidates": [
+                    {"content": {"parts": [{"text": "Hm", "thought": True}, {"text": "Rain."}]}},
+                    {"content": {"parts": [{"text": "Sun."}]}},
+                ]
+            },
+            ["a thought is not shown", "it has 2 answers"],
+        ),
+        (
+            {"candidates": [{"content": {"parts": [{"executableCode": {"code": "1"}}, {"text": "Rain."}]}}]},
+            ["executableCode is not shown"],
+        ),
+        (
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [
+                    {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "rain"}},
+                    {"type": "text", "text": "Rain."},
+                ],
+            },
+            ["server_tool_use is not shown"],
+        ),
+        (
+            {
+                "object": "response",
+                "output": [
+                    {"type": "mcp_call", "name": "look", "output": "wet"},
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{"type": "output_text", "text": "Rain."}],
+                    },
+                ],
+            },
+            ["mcp_call is not shown"],
+        ),
+    ],
+)
+def test_what_a_reply_has_beside_its_message_is_named(tmp_path: Path, reply: Any, named: list[str]):
+    [trace] = read_conversations(written(tmp_path, reply))
+    assert trace.answer == "Rain."
+    lines = trace.meta["not_read"]
+    assert [any(what in line for line in lines) for what in named] == [True] * len(named)
+
+
+def test_a_stream_that_was_saved_as_text_is_a_reply(tmp_path: Path):
+    (tmp_path / "stream.txt").write_text(STREAM)
+    [trace] = read_conversations(tmp_path / "stream.txt")
+    assert trace.answer == "Rain."
+
+
+def test_a_message_may_have_a_line_of_its_own(tmp_path: Path):
+    lines = [{"role": "user", "content": "Weather?"}, {"role": "assistant", "content": "Rain."}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert said(read_conversations(tmp_path / "a.jsonl")) == [["Weather?", "Rain."]]
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+@pytest.mark.parametrize("form", ["data", "kwargs", "plain"])
+def test_messages_of_langchain_are_read_without_a_run(tmp_path: Path, form: str, wrapped: bool):
+    told = [("human", "Weather?"), ("ai", "Rain.")]
+    plain = [{"type": kind, "content": content} for kind, content in told]
+    kept = {"data": [{"type": each["type"], "data": each} for each in plain], "plain": plain}
+    ids = {"human": "HumanMessage", "ai": "AIMessage"}
+    names = [["langchain", "schema", "messages", ids[each["type"]]] for each in plain]
+    made = {"lc": 1, "type": "constructor"}
+    kept["kwargs"] = [{**made, "id": name, "kwargs": each} for name, each in zip(names, plain, strict=True)]
+    content = {"messages": kept[form]} if wrapped else kept[form]
+    assert said(read_conversations(written(tmp_path, content))) == [["Weather?", "Rain."]]
+
+
+def test_a_batch_keeps_its_ids_and_names_what_is_no_conversation(tmp_path: Path):
+    lines = [
+        {"custom_id": "a", "url": "/v1/chat/completions", "body": CHAT},
+        {"custom_id": "b", "url": "/v1/embeddings", "body": {"model": "e", "input": "Weather?"}},
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    [trace] = read_conversations(tmp_path / "a.jsonl")
+    assert trace.meta["custom_id"] == "a"
+    assert any("/v1/embeddings takes no conversation" in line for line in trace.meta["not_read"])

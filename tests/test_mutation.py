@@ -48,6 +48,14 @@ def test_what_no_test_notices_survives_and_the_files_stay_as_they_are(part: Part
     assert (tmp_path / "prices.py").read_text(encoding="utf-8") == CODE
 
 
+def test_a_mutant_of_a_plugin_is_the_code_that_the_tests_run(part: Part, tmp_path: Path):
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "prices.py").rename(tmp_path / "plugins" / "prices.py")
+    plugin = Part(["plugins/prices.py"], part.tests, {})
+    found = {mutant.after: survived for _, mutant, survived in survivors(plugin, 4, "1", tmp_path)}
+    assert set(found.values()) == {True, False}
+
+
 def test_the_same_seed_draws_the_same_and_words_and_hints_are_left_out(part: Part, tmp_path: Path):
     assert part.drawn(5, "1", tmp_path) == part.drawn(5, "1", tmp_path) != part.drawn(5, "2", tmp_path)
     every = [(mutant.before, mutant.after) for _, mutant in part.drawn(1_000, "1", tmp_path)]

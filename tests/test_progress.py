@@ -152,6 +152,15 @@ def test_a_broken_file_is_one_line_and_costs_nothing_else(tmp_path, shell, damag
     assert broken.read_bytes() == lab.read_bytes() == damage
 
 
+def test_an_unread_notebook_says_why_and_its_exercises_still_count(tmp_path, shell):
+    saved(tmp_path, [RESULT], [RESULT])
+    whole = re.search(r"of (\d+)", shell("progress", tmp_path).out)
+    (tmp_path / "05-many-tools.ipynb").write_text("<<<<<<< HEAD\n{}\n")
+    out = shell("progress", tmp_path).out
+    assert re.search(r"of (\d+)", out).group(1) == whole.group(1)
+    assert "05-many-tools.ipynb cannot be read as a notebook: line 1 is a mark of git" in out
+
+
 def test_a_folder_that_is_not_there_is_named(shell):
     ran = shell("progress", "no-such-folder")
     assert (ran.code, ran.err.count("\n")) == (2, 1)

@@ -21,14 +21,15 @@ from zoolab.plugins import READERS
 from zoolab.runs import Trace, read_conversation
 from zoolab.tools import ToolRegistry
 from zoolab_connect.readers.found import Conversation, Unread
-from zoolab_connect.readers.messages import messages_in
 from zoolab_connect.readers.offered import tools_beside
 from zoolab_connect.readers.pairing import paired
 from zoolab_connect.readers.parsing import text_in, values_in
+from zoolab_connect.readers.wrapped import anything_in, is_message
 
 #: Bytes of a file; more is refused.
 MAX_BYTES = 200_000_000
 _FORMS = "OpenTelemetry spans with messages, a log of Inspect AI, an export, or a request of an API"
+_CALLED = ("tool_calls", "tool_call_id")
 #: Types of the parts of a message of Chat Completions.
 _CHAT = {"text", "image_url", "input_audio", "file", "refusal", "thinking", "reasoning"}
 _ODD = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
@@ -74,7 +75,10 @@ def _content(path: Path, unread: Unread) -> list[Any]:
             opened = reader.opened(content, MAX_BYTES, unread) if reader.opened else None
             if opened is not None:
                 return list(opened)
-        return values_in(text_in(content), unread)
+        text = text_in(content)
+        if text.lstrip().startswith(("data:", "event:")):  # a stream as it came
+            return [{"request": {}, "response": {"body": text}}]
+        return values_in(text, unread)
     except InvalidInput as error:
         if isinstance(error, ImportError):
             raise
@@ -89,14 +93,21 @@ def _conversations(values: Sequence[Any], unread: Unread) -> Iterator[Conversati
         if reader.of_whole_file and reader.recognises(flat):
             yield from _guarded(reader.read(flat, unread), f"the {reader.what}", unread)
             return
+    if len(flat) > 1 and all(isinstance(each, dict) and _is_line(each) for each in flat):
+        flat = [flat]
     for number, value in enumerate(flat):
         place = f"value {number + 1}" if len(flat) > 1 else "the file"
         yield from _guarded(_of_value(value, place, unread), place, unread)
 
 
+def _is_line(value: Mapping[str, Any]) -> bool:
+    """Whether a value is a message on a line of its own."""
+    return isinstance(value.get("role"), str) and value.keys() <= {"role", "content", "name", *_CALLED}
+
+
 def _holds_values(value: Any) -> bool:
     """Whether a list holds values of their own: not a message each."""
-    return isinstance(value, list) and not any(isinstance(each, dict) and "role" in each for each in value)
+    return isinstance(value, list) and not any(map(is_message, value))
 
 
 def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
@@ -106,11 +117,11 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
         yield from reader.read(value, unread)
     elif isinstance(value, list):
         own = Unread()
-        if messages := messages_in(value, "messages", own):
+        if messages := anything_in(value, "messages", own):
             yield Conversation(messages, unread=own)
     elif isinstance(value, dict) and _told_otherwise(value):
         own = Unread()
-        if messages := messages_in(value["messages"], "messages", own):
+        if messages := anything_in(value["messages"], "messages", own):
             meta = {"model": value["model"]} if isinstance(value.get("model"), str) else {}
             yield Conversation(messages, tools_beside(value, place, own), meta, own)
     elif isinstance(value, dict):

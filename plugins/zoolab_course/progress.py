@@ -144,7 +144,7 @@ def _lesson(folder: Path, original: Path) -> Part:
     try:
         said = _verdicts(own or original)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return Part(original.stem, 0, 0, f"{name} cannot be read as a notebook; it stays as it is")
+        return Part(original.stem, 0, len(_verdicts(original)), _why_unread(own or original))
     if own is None:
         return Part(original.stem, 0, len(said), f"there is no {name} here")
     left = {number: words for number, words in said.items() if words != {"right"}}
@@ -152,12 +152,22 @@ def _lesson(folder: Path, original: Path) -> Part:
     return Part(original.stem, len(said) - len(left), len(said), ", ".join(told))
 
 
+def _why_unread(notebook: Path) -> str:
+    """Say why a notebook cannot be read, as the grader does."""
+    head, why = f"{notebook.name} cannot be read as a notebook: ", "its cells are not as Jupyter saves them"
+    try:
+        read_cells(notebook)
+    except InvalidInput as error:
+        why = str(error).removeprefix(head).removeprefix(f"{notebook.name} ")
+    return f"{head}{why}"
+
+
 def _verdicts(notebook: Path) -> dict[str, set[str]]:
     """For each exercise, what its checks printed when they were run: "right", "not yet", both, or nothing."""
     said: dict[str, set[str]] = {}
     number, asks = "", False
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        text = "\n" + "".join(cell["source"])
+    for cell in json.loads(notebook.read_text(encoding="utf-8-sig"))["cells"]:
+        text = "\n" + "".join(cell["source"] or "")
         if cell["cell_type"] == "markdown":
             asks = _END not in text and (asks or _TASKS in text)
             begun = _EXERCISE.findall(text) if asks else []

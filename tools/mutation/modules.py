@@ -97,7 +97,11 @@ def _copy(checkout: Path) -> Iterator[Path]:
 
 
 def _passes(copy: Path, tests: Sequence[str]) -> bool:
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(copy), str(copy / "plugins")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, "-m", "pytest", *_OPTIONS, *tests]
     try:
         done = subprocess.run(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,12 +21,15 @@ from zoolab_connect.apis.streams import events_in
 from zoolab_connect.proxy.encodings import decoded
 from zoolab_connect.readers.beginnings import longest
 from zoolab_connect.readers.found import Conversation, Unread
+from zoolab_connect.readers.omitted import omitted
 
 _LARGEST = 50_000_000
 _LISTS = ("interactions", "http_interactions")
 #: The fields of a body in a HAR file.
 _HAR = {"mimeType", "size", "text", "encoding", "params", "compression", "comment"}
 _TEXTS = (b"{", b"[", b"data:", b"event:", b":")
+#: Ends of addresses that take something else than a conversation.
+_OTHERS = ("/embeddings", "/moderations", "/images/generations", "/audio/speech")
 #: The API of a reply, by a field that it has.
 _REPLIES = {"choices": "openai", "output": "responses", "candidates": "gemini", "done": "ollama"}
 
@@ -72,6 +76,9 @@ def cassette_in(text: str) -> Any:
 def read(value: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
     """Yield the conversations of the exchanges: not those that a later request tells from the beginning."""
     exchanges = [_conversation(*each, unread) for each in _exchanges(value, unread)]
+    if "custom_id" in value:
+        named = {"custom_id": value["custom_id"]}
+        exchanges = [each and replace(each, meta={**each.meta, **named}) for each in exchanges]
     yield from longest([each for each in exchanges if each is not None], unread)
 
 
@@ -86,6 +93,8 @@ def _exchanges(value: Mapping[str, Any], unread: Unread) -> Iterator[tuple[str, 
                 unread.add(place, "it holds no request")
             else:
                 yield place, each["request"], each.get("response", {})
+    elif form == "batch" and not _is_conversation(value.get("url")):
+        unread.add(f"the request {excerpt(value['custom_id'], 60)}", f"{value['url']} takes no conversation")
     elif form == "batch":
         yield f"the request {excerpt(value['custom_id'], 60)}", *_of_batch(value)
     elif form == "reply":
@@ -94,6 +103,11 @@ def _exchanges(value: Mapping[str, Any], unread: Unread) -> Iterator[tuple[str, 
         yield "the exchange", value["request"], value["response"]
     else:
         yield "the exchange", {k: v for k, v in value.items() if k != "response"}, value["response"]
+
+
+def _is_conversation(url: Any) -> bool:
+    """Whether a line of a batch goes to an address of conversations, as far as it says."""
+    return not isinstance(url, str) or not url.rstrip("/").endswith(_OTHERS)
 
 
 def _of_batch(value: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -158,6 +172,10 @@ def _api(body: Any) -> Api | None:
 
 def _api_of_reply(body: Mapping[str, Any]) -> Api | None:
     """The API whose reply a body is; None if it is none."""
+    if body.get("type") == "message_start":
+        return APIS["anthropic"]
+    if str(body.get("type")).startswith("response."):
+        return APIS["responses"]
     if body.get("type") == "message" and isinstance(body.get("content"), list):
         return APIS["anthropic"] if body.get("role") == "assistant" else None
     told = (name for key, name in _REPLIES.items() if key in body)
@@ -215,7 +233,8 @@ def _reply(asked: Api | None, answered: Any, place: str, unread: Unread) -> Any:
     stream = isinstance(body, bytes) and not body.lstrip().startswith((b"{", b"["))
     try:
         value = None if stream and b"data:" in body[:2_000] else _json(body)
-        api = asked or (_api_of_reply(value) if isinstance(value, Mapping) else None)
+        told = next(events_in(body.splitlines(keepends=True)), None) if value is None and stream else value
+        api = asked or (_api_of_reply(told) if isinstance(told, Mapping) else None)
         if api is None:
             unread.add(place, "it is no reply of an API that is known")
             return None
@@ -227,7 +246,10 @@ def _reply(asked: Api | None, answered: Any, place: str, unread: Unread) -> Any:
             and len(value["choices"]) > 1
         ):
             unread.add(place, f"it has {len(value['choices'])} answers; the first one is shown")
-        return _with_end(api.reply(value))
+        reply = api.reply(value)
+        for what in omitted(value, reply.message) if isinstance(value, Mapping) else ():
+            unread.add(place, what)
+        return _with_end(reply)
     except (ZoolabError, AttributeError, KeyError, TypeError, ValueError) as error:
         unread.add(place, f"it is not understood; expected {getattr(error, 'expected', '') or 'a reply'}")
         return None
