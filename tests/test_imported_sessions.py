@@ -190,6 +190,22 @@ def test_a_session_of_codex_is_a_conversation(tmp_path: Path):
     assert "event_msg user_message: it is no message" in not_read([trace])
 
 
+def test_an_older_session_of_codex_is_a_conversation(tmp_path: Path):
+    traces = read(
+        tmp_path,
+        {"id": "s", "timestamp": "t", "instructions": "Be brief.", "git": {}},
+        {"record_type": "state"},
+        words("user", "Hi")["payload"],
+        CALL["payload"],
+        item(type="function_call_output", call_id="c1", output="a.txt")["payload"],
+        {"record_type": "state"},
+        words("assistant", "Done")["payload"],
+    )
+    assert said(traces) == [["Be brief.", "Hi", "", "a.txt", "Done"]]
+    assert traces[0].meta["session"] == "s"
+    assert traces[0].meta["not_read"] == ["record_type state: it is no message; number of lines: 2"]
+
+
 def test_what_a_session_of_codex_cannot_show_is_named(tmp_path: Path):
     search = item(type="web_search_call", action={"query": "rain"})
     condensed = {"type": "compacted", "payload": {"message": "They talked."}}

@@ -18,6 +18,7 @@ _STATES = ("item.started", "item.updated", "item.completed")
 _EVENTS = ("thread.started", "turn.started", "turn.completed", "turn.failed", *_STATES)
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _READ = ("message", "reasoning", "function_call_output", "custom_tool_call_output", *_CALLS)
+_ITEMS = (*_READ, "web_search_call")
 #: Events of a rollout that say more than the items beside them.
 _TELLING = (
     *("error", "stream_error", "warning", "turn_aborted", "context_compacted", "thread_rolled_back"),
@@ -34,7 +35,21 @@ _DONE: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def recognises(values: Sequence[Any]) -> bool:
     """Whether values are the lines of such a session."""
-    return any(_is_line(each) or _is_event(each) for each in values)
+    return any(_is_line(each) or _is_event(each) or _is_state(each) for each in values)
+
+
+def _is_state(value: Any) -> bool:
+    """Whether a value is a mark of an older rollout, whose items stand in no object of their own."""
+    return isinstance(value, dict) and value.keys() == {"record_type"}
+
+
+def _as_line(value: Any) -> Any:
+    """Return a line of an older rollout in today's form; any other value as it is."""
+    if not isinstance(value, dict) or "payload" in value:
+        return value
+    if "type" not in value and {"id", "timestamp"} <= value.keys():
+        return {"type": "session_meta", "payload": value}
+    return {"type": "response_item", "payload": value} if value.get("type") in _ITEMS else value
 
 
 def _is_line(value: Any) -> bool:
@@ -75,7 +90,8 @@ def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
     """Yield a conversation for each session."""
     sessions = [_Session()]
     passed: Counter[str] = Counter()
-    for number, value in enumerate(values):
+    older = any(map(_is_state, values))
+    for number, value in enumerate(map(_as_line, values) if older else values):
         place = f"value {number + 1}"
         if _begins(value, sessions[-1]):
             sessions.append(_Session())
@@ -83,6 +99,8 @@ def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
             _read_line(value["type"], value["payload"], place, sessions[-1], passed)
         elif _is_event(value):
             _read_event(value, place, sessions[-1], passed)
+        elif _is_state(value):
+            passed[f"record_type {value['record_type']}"] += 1
         elif isinstance(value, dict) and value.get("type") == "error":
             sessions[-1].unread.add(place, f"an error: {_said(value, place)}")
         else:
