@@ -714,6 +714,76 @@ def test_a_part_of_an_unknown_type_is_named(rude: MCPTools) -> None:
     assert invoke(rude, "video", {}) == "Look:\n[video: a part of an unknown type, not shown]"
 
 
+def said(*texts: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text} for text in texts], **more}
+
+
+PICTURE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+
+
+@pytest.mark.parametrize(
+    ("result", "value"),
+    [
+        ({"structuredContent": {"v": 1}}, {"v": 1}),
+        (said('{"t": 3}', structuredContent={"t": 3}), {"t": 3}),
+        (said("[1, 2]", structuredContent=[1, 2]), [1, 2]),
+        (said(structuredContent=7), 7),
+        (
+            said("sunny", structuredContent={"weather": "sunny", "degrees": 3}),
+            {"weather": "sunny", "degrees": 3},
+        ),
+        (said('{"a": 1}', "b", structuredContent={"result": [{"a": 1}, "b"]}), {"result": [{"a": 1}, "b"]}),
+        (
+            said("two days old", '{"t": 3}', structuredContent={"t": 3}),
+            {"structuredContent": {"t": 3}, "content": "two days old"},
+        ),
+        (
+            {"content": [PICTURE], "structuredContent": {"t": 3}},
+            {"structuredContent": {"t": 3}, "content": "[image of type image/png, 3 bytes, not shown]"},
+        ),
+    ],
+)
+def test_a_structured_value_hides_nothing_that_it_does_not_repeat(
+    rude: MCPTools, result: dict[str, Any], value: Any
+) -> None:
+    assert invoke(rude, "says", {"result": result}) == value
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (said(structuredContent={"error": "disk full"}), '{"error":"disk full"}'),
+        (said("it failed", structuredContent={"error": "disk full"}), 'it failed\n{"error":"disk full"}'),
+        (said('{"error": "disk full"}', structuredContent={"error": "disk full"}), '{"error":"disk full"}'),
+        (said(), "the server reports an error without a message"),
+    ],
+)
+def test_an_error_shows_its_structured_value(rude: MCPTools, result: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExecutionFailed) as caught:
+        invoke(rude, "says", {"result": {**result, "isError": True}})
+    assert caught.value.what == message
+
+
+@pytest.mark.parametrize(
+    ("part", "named"),
+    [
+        ({"text": "no type"}, "[a part without a type, not shown]"),
+        ({"type": 5}, "[a part of the type 5, not shown]"),
+        ("text", '["text": not a part, which is an object, not shown]'),
+        ({"type": "text"}, "[text: a part that is not valid MCP: text: Field required, not shown]"),
+        (
+            {"type": "image", "data": 5},
+            "[image: a part that is not valid MCP: data: Input should be a valid str",
+        ),
+    ],
+)
+def test_an_odd_part_costs_itself(rude: MCPTools, part: Any, named: str) -> None:
+    content = [*said("before")["content"], part, *said("after")["content"]]
+    before, odd, after = invoke(rude, "says", {"result": {"content": content}}).splitlines()
+    assert (before, after) == ("before", "after")
+    assert odd.startswith(named)
+
+
 @given(
     st.binary(max_size=60)
     | st.dictionaries(st.text(max_size=4), st.integers()).map(json.dumps).map(str.encode)

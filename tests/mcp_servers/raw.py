@@ -50,6 +50,7 @@ TOOLS = [
             "half",
             "video",
             "chats",
+            "says",
         )
     ),
 ]
@@ -113,6 +114,7 @@ def call(name: str, arguments: dict[str, Any]) -> Any:
         "strange": lambda: {"content": "not a list"},
         "too_long": lambda: text("x" * (5 << 20)),
         "hangs": lambda: None,
+        "says": lambda: arguments["result"],
         "video": lambda: {"content": [{"type": "text", "text": "Look:"}, {"type": "video", "data": BLOB}]},
     }
     return answers.get(name, lambda: text("done"))()

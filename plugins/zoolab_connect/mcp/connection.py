@@ -56,6 +56,7 @@ from zoolab_connect.mcp.reading import (
     offer_in,
     problem_of,
     read_message,
+    structured_in,
     tool_in,
 )
 from zoolab_connect.mcp.sessions import Sessions, asks, has_ended
@@ -443,6 +444,7 @@ class Connection:
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
         asked = self._ask(types.CallToolRequest(params=params), types.CallToolResult)
         answer: types.CallToolResult = await self._in_time(asked)
+        answer.structured_content = structured_in(answer.structured_content)
         return answer
 
     async def read_resource(self, uri: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 The official client checks a listing as a whole, so that one odd schema would cost all tools. `Apart` hides
 the entries of a listing from that check; `entries_in` gives them back as the server sent them. A part of a
-result whose type is not known is named in its place.
+result that is not a part of MCP is named in its place, and a structured value may be any JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ Kind = Literal["tools", "resources", "prompts"]
 #: Marks an error that stands for a message that could not be read; no server can send this object.
 SPOILED = object()
 _HIDDEN = "zoolab/entry"
-_PARTS = ("text", "image", "audio", "resource", "resource_link")
+_PARTS: Mapping[str, Any] = {
+    "text": types.TextContent,
+    "image": types.ImageContent,
+    "audio": types.AudioContent,
+    "resource": types.EmbeddedResource,
+    "resource_link": types.ResourceLink,
+}
 _NEEDED: Mapping[Kind, dict[str, Any]] = {
     "tools": {"name": "a", "inputSchema": {"type": "object"}},
     "resources": {"name": "a", "uri": "a:"},
@@ -104,19 +110,42 @@ def _hide_entries(item: Any) -> Any:
     if not isinstance(message, types.JSONRPCResponse) or not isinstance(message.result, dict):
         return item
     result = message.result
+    if "structuredContent" in result:
+        value = result["structuredContent"]
+        result = {"content": [], **result}
+        if not isinstance(value, dict | None):
+            result["structuredContent"] = {_HIDDEN: value}
     if isinstance(content := result.get("content"), list):
-        message.result = {**result, "content": [_named(each) for each in content]}
+        result = {**result, "content": [_named(each) for each in content]}
     for kind, needed in () if "content" in result else _NEEDED.items():
         if isinstance(listed := result.get(kind), list):
-            message.result = {**result, kind: [{**needed, "_meta": {_HIDDEN: each}} for each in listed]}
+            result = {**result, kind: [{**needed, "_meta": {_HIDDEN: each}} for each in listed]}
+    message.result = result
     return item
 
 
 def _named(part: Any) -> Any:
+    """A part of a result as it is, or a text that names it if it is not a part of MCP."""
     kind = part.get("type") if isinstance(part, dict) else None
-    if not isinstance(kind, str) or kind in _PARTS:
-        return part
-    return {"type": "text", "text": f"[{one_line(kind, 60)}: a part of an unknown type, not shown]"}
+    if not isinstance(part, dict):
+        why = f"{excerpt(part, 60)}: not a part, which is an object"
+    elif not isinstance(kind, str):
+        why = "a part without a type" if kind is None else f"a part of the type {excerpt(kind, 60)}"
+    elif kind not in _PARTS:
+        why = f"{one_line(kind, 60)}: a part of an unknown type"
+    else:
+        try:
+            _PARTS[kind].model_validate(part, by_name=False)
+        except ValidationError as error:
+            why = f"{kind}: a part that is not valid MCP: {problem_of(error)}"
+        else:
+            return part
+    return {"type": "text", "text": f"[{why}, not shown]"}
+
+
+def structured_in(value: Any) -> Any:
+    """The structured value of a result, as the server sent it."""
+    return value[_HIDDEN] if isinstance(value, dict) and [*value] == [_HIDDEN] else value
 
 
 def entries_in(listed: Iterable[Any]) -> Iterator[Any]:
