@@ -37,6 +37,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
+from zoolab_connect.mcp.faults import OWN, broken_off, fault_of, refusal_of
 from zoolab_connect.mcp.listing import (
     GRACE,
     MAX_MESSAGE,
@@ -237,9 +238,6 @@ class Process:
 class Endpoint:
     """A server at an address, and what is said to it and by it."""
 
-    #: What to do if it fails. The address is not repeated: it may hold a key, and the model may read this.
-    advice = "check the address and its headers, and that the server runs"
-
     def __init__(self, address: str, headers: Mapping[str, str], timeout: float) -> None:
         self._address = address
         self._client = BoundedClient(headers={**headers, "accept-encoding": "identity"}, timeout=timeout)
@@ -266,8 +264,16 @@ class Endpoint:
 
     def fault_in(self, error: Exception) -> str:
         """What is wrong with the server, if an error of the client comes from that; else empty."""
-        broken = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
-        return one_line(str(error)) if broken else ""
+        if not isinstance(error, MCPError):
+            return ""
+        return error.message if error.data == OWN else broken_off(error.message)
+
+    @property
+    def advice(self) -> str:
+        """What to do if it fails. The address may hold a key, and the model may read this: it is not repeated."""
+        if self._client.wants_token:
+            return "pass a valid token with headers= or --key"
+        return "check the address and its headers, and that the server runs"
 
     @property
     def notes(self) -> dict[str, None]:
@@ -283,6 +289,8 @@ class BoundedClient(httpx2.AsyncClient):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.sessions = Sessions()
+        #: Whether the last answer said that it wants a token.
+        self.wants_token = False
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, whole or as a stream of events, of a bounded size."""
@@ -296,14 +304,11 @@ class BoundedClient(httpx2.AsyncClient):
                 self.sessions.enter(request)
                 came = await self._bounded(await super().send(request, **options))
             self.sessions.note(came)
+            self.wants_token = came.status_code == httpx2.codes.UNAUTHORIZED
             return self._checked(came)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.SSEError) as error:
-            fault = one_line(str(error)) or type(error).__name__
-            said = {
-                "jsonrpc": "2.0",
-                "id": None,
-                "error": {"code": types.CONNECTION_CLOSED, "message": fault},
-            }
+            told = {"code": types.CONNECTION_CLOSED, "message": fault_of(error), "data": OWN}
+            said = {"jsonrpc": "2.0", "id": None, "error": told}
             return httpx2.Response(502, json=said, request=request)
 
     async def _send_now(self, request: httpx2.Request) -> httpx2.Response:
@@ -335,14 +340,10 @@ class BoundedClient(httpx2.AsyncClient):
         """The answer, if it holds a message or is a redirect that stays at this server."""
         if came.is_success and (why := _unfit(came)):
             raise httpx2.SSEError(why)
-        if came.is_success or _stays(came) or b'"jsonrpc"' in came.content:
+        told_by_status = came.status_code in (401, 429)  # the headers say what to do
+        if came.is_success or _stays(came) or (b'"jsonrpc"' in came.content and not told_by_status):
             return came
-        what = f"answered {came.status_code} {came.reason_phrase}"
-        if came.next_request is not None:
-            to = came.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
-            raise httpx2.SSEError(f"{what}: a redirect to {one_line(str(to), 120)}, which is not followed")
-        said = one_line(came.text[:400], 80)
-        raise httpx2.SSEError(f"{what}: {said}" if said else what)
+        raise httpx2.SSEError(refusal_of(came))
 
 
 def _unfit(came: httpx2.Response) -> str:
