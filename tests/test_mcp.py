@@ -694,10 +694,14 @@ def test_a_server_without_tools_is_shown(tmp_path: Path, capsys: pytest.CaptureF
         assert [resource.uri for resource in tools.offers("resources")] == ["file:///a"]
         assert tools.notes[0] == "the server lists no tools"
         assert tools.notes[1].startswith("resources[1] is left out: ")
+        assert [each.uri for each in tools.offers("resource_templates")] == ["file:///{name}"]
+        assert tools.notes[2].startswith("resource_templates[1] is left out: uriTemplate: Field required")
     command = [sys.executable, SERVERS / "raw.py", "shelf", tmp_path / "log"]
     ran = Shell(capsys)("mcp", "tools", "raw", "--pins", tmp_path / "raw.json", "--", *command)
     assert ran.code == 0
     assert "prompt p()" in ran.out
+    assert "resource template file:///{name}  t\n" in ran.out
+    assert "instructions: Ask nicely.\\x1b[2J" in ran.out
     assert "note: the server lists no tools" in ran.out
 
 
@@ -712,6 +716,33 @@ def test_a_message_that_cannot_be_read_costs_one_call(rude: MCPTools, name: str,
 
 def test_a_part_of_an_unknown_type_is_named(rude: MCPTools) -> None:
     assert invoke(rude, "video", {}) == "Look:\n[video: a part of an unknown type, not shown]"
+
+
+def test_templates_that_cannot_be_listed_are_a_note(tmp_path: Path) -> None:
+    folder = tmp_path / "no templates"
+    folder.mkdir()
+    with raw(folder, "shelf") as tools:
+        assert tools.offers("resource_templates") == ()
+        assert tools.notes[-1].startswith(
+            "the templates of resources are not listed: the MCP server raw sent a"
+        )
+
+
+def test_what_a_server_asks_for_and_logs_and_repeats_is_in_the_notes(tmp_path: Path) -> None:
+    with raw(tmp_path, risk="safe") as tools:
+        assert [invoke(tools, name, {}) for name in ("wants", "twice", "files_read")] == ["done"] * 3
+        logged, sampling, elicitation, second = tools.notes
+    assert logged.startswith("it logged at level critical: disk full \\x1b")
+    assert sampling == "it asked for an answer of the model, and zoolab declined (sampling/createMessage)"
+    assert elicitation.startswith('it asked the user "Your name? ')
+    assert all(note.isprintable() for note in (logged, elicitation))
+    assert second == "an answer was left out: its request was answered before, or never made"
+
+
+def test_an_address_that_the_user_shall_open_is_named(rude: MCPTools) -> None:
+    told = "refused: Not signed in; it wants the user to open https://example.org/sign-in first"
+    with pytest.raises(ExecutionFailed, match=told):
+        invoke(rude, "signs_in", {})
 
 
 def said(*texts: str, **more: Any) -> dict[str, Any]:

@@ -113,6 +113,7 @@ def test_resources_and_prompts_are_listed_over_both(address: str, reach: Any) ->
             assert tools.offers("prompts") == (
                 Offer("complain", "Complain about a thing.", "", ("what", "tone?")),
             )
+            assert (tools.offers("resource_templates"), tools.notes, tools.instructions) == ((), (), "")
 
 
 def test_a_resource_is_read_and_a_prompt_used_over_both(address: str, reach: Any) -> None:
@@ -203,6 +204,27 @@ class Said(Answer):
     def content(self) -> bytes:
         told = f'{{"content": [{{"type": "text", "text": "{self.body}"}}]}}'
         return f'{{"jsonrpc": "2.0", "id": {self.number}, "result": {told}}}'.encode("latin-1")
+
+
+def test_a_request_that_is_declined_and_a_logged_error_are_notes(reach: Any) -> None:
+    def answer(number: Any) -> Answer:
+        logged = {"method": "notifications/message", "params": {"level": "error", "data": {"disk": "full"}}}
+        asked = {"id": "a", "method": "roots/list"}
+        told = {"id": number, "result": {"content": []}}
+        return Answer(
+            "".join(f"data: {json.dumps({'jsonrpc': '2.0', **each})}\n\n" for each in (logged, asked, told))
+        )
+
+    server = Rude(answer)
+    try:
+        with reach(f"{server.url}/mcp") as tools:
+            assert invoke(tools, "ask", {}) == ""
+            assert tools.notes == (
+                'it logged at level error: {"disk":"full"}',
+                "it asked for the list of folders, and zoolab declined (roots/list)",
+            )
+    finally:
+        server.close()
 
 
 def test_a_message_is_read_whatever_its_type_is_called(reach: Any) -> None:
@@ -439,7 +461,7 @@ def test_a_refusal_gives_no_advice_about_the_schema(reach: Any) -> None:
         ),
         (
             Answer("", 401, headers={"www-authenticate": f'Bearer realm="shop", api_key="{KEY}"'}),
-            r'it wants a token \(WWW-Authenticate: Bearer realm="shop", api_key=.*\); pass a valid token with headers= or --key',
+            r'it wants a token \(WWW-Authenticate: Bearer realm="shop", api_key=.*\); pass a valid token',
         ),
         (Answer("", 403, "text/html"), "answered 403 Forbidden; check the address"),
         (Answer("", hang=3, delay=3), "did not start within 0.5 s"),

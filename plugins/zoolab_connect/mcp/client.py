@@ -252,8 +252,13 @@ class MCPTools:
         """What the server sent and is not used, beside the tools in `left_out`: a sentence each."""
         return self._running().notes
 
-    def offers(self, kind: Literal["resources", "prompts"]) -> tuple[Offer, ...]:
-        """The resources or the prompts that the server lists now; no model sees them."""
+    @property
+    def instructions(self) -> str:
+        """How the server wants its tools to be used: a stranger's text, which no model gets."""
+        return self._running().instructions
+
+    def offers(self, kind: Literal["resources", "resource_templates", "prompts"]) -> tuple[Offer, ...]:
+        """The resources, their templates or the prompts that the server lists now; no model sees them."""
         connection = self._running()
         return tuple(connection.portal.call(connection.list_offers, kind))
 

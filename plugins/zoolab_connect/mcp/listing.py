@@ -110,21 +110,21 @@ class Change:
 
 
 class Offer(NamedTuple):
-    """A resource or a prompt that a server lists; its texts are bounded and safe to show."""
+    """A resource, a template or a prompt that a server lists; its texts are bounded and safe to show."""
 
     name: str
     description: str
-    #: Where a resource is; empty for a prompt.
+    #: Where a resource is, or the pattern of a template; empty for a prompt.
     uri: str = ""
     #: The arguments of a prompt, with a question mark after those that may be left out.
     arguments: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, listed: Any) -> Offer:
-        """From the official package's form of either."""
+        """From the official package's form of any of them."""
         asked = (getattr(listed, "arguments", None) or ())[:MAX_LINES]
         arguments = tuple(one_line(each.name, 80) + ("" if each.required else "?") for each in asked)
-        uri = one_line(str(getattr(listed, "uri", "")))
+        uri = one_line(str(getattr(listed, "uri", getattr(listed, "uri_template", ""))))
         return cls(one_line(listed.name), one_line(listed.description or ""), uri, arguments)
 
 

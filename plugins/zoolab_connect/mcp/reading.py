@@ -8,7 +8,7 @@ result that is not a part of MCP is named in its place, and a structured value m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from zoolab.jsontext import encode, excerpt, is_utf8
 from zoolab_connect.mcp.listing import Listed, Offer, one_line
 
-Kind = Literal["tools", "resources", "prompts"]
+Kind = Literal["tools", "resources", "resource_templates", "prompts"]
 
 #: Marks an error that stands for a message that could not be read; no server can send this object.
 SPOILED = object()
@@ -31,11 +31,24 @@ _PARTS: Mapping[str, Any] = {
     "resource": types.EmbeddedResource,
     "resource_link": types.ResourceLink,
 }
-_NEEDED: Mapping[Kind, dict[str, Any]] = {
+_NEEDED: Mapping[str, dict[str, Any]] = {
     "tools": {"name": "a", "inputSchema": {"type": "object"}},
     "resources": {"name": "a", "uri": "a:"},
+    "resourceTemplates": {"name": "a", "uriTemplate": "a:"},
     "prompts": {"name": "a"},
 }
+_OFFERED: Mapping[Kind, Any] = {
+    "resources": types.Resource,
+    "resource_templates": types.ResourceTemplate,
+    "prompts": types.Prompt,
+}
+#: Requests of a server that are declined, because a server must not use the model or the user.
+_DECLINED = {
+    "sampling/createMessage": "asked for an answer of the model",
+    "elicitation/create": "asked the user",
+    "roots/list": "asked for the list of folders",
+}
+_BAD_LEVELS = ("error", "critical", "alert", "emergency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +96,13 @@ def problem_of(error: ValidationError) -> str:
 
 
 class Apart:
-    """A stream of messages in which the entries of each listing are hidden from the official client."""
+    """A stream of messages in which the entries of each listing are hidden from the official client.
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    `hear` gets each message before the client.
+    """
+
+    def __init__(self, stream: Any, hear: Callable[[Any], None]) -> None:
+        self._stream, self._hear = stream, hear
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -102,7 +118,10 @@ class Apart:
         return self
 
     async def __anext__(self) -> Any:
-        return _hide_entries(await self._stream.__anext__())
+        item = await self._stream.__anext__()
+        if isinstance(item, SessionMessage):
+            self._hear(item.message)
+        return _hide_entries(item)
 
 
 def _hide_entries(item: Any) -> Any:
@@ -148,6 +167,24 @@ def structured_in(value: Any) -> Any:
     return value[_HIDDEN] if isinstance(value, dict) and [*value] == [_HIDDEN] else value
 
 
+def remark_of(message: Any) -> str:
+    """What a user should know of a request that is declined, or of an error that a server logs; else empty.
+
+    >>> remark_of(types.JSONRPCRequest(jsonrpc="2.0", id=1, method="roots/list"))
+    'it asked for the list of folders, and zoolab declined (roots/list)'
+    """
+    method, params = getattr(message, "method", ""), getattr(message, "params", None) or {}
+    if method in _DECLINED:
+        told = params.get("message")
+        said = f" {one_line(excerpt(told, 160))}" if isinstance(told, str) else ""
+        return f"it {_DECLINED[method]}{said}, and zoolab declined ({method})"
+    if method == "notifications/message" and params.get("level") in _BAD_LEVELS:
+        data = params.get("data")
+        said = data if isinstance(data, str) else encode(data)
+        return f"it logged at level {params['level']}: {one_line(said)}"
+    return ""
+
+
 def entries_in(listed: Iterable[Any]) -> Iterator[Any]:
     """The entries of a listing, as the server sent them."""
     return (each.meta[_HIDDEN] for each in listed)
@@ -178,9 +215,8 @@ def tool_in(number: int, entry: Any) -> Listed:
 
 
 def offer_in(kind: Kind, number: int, entry: Any) -> Offer | str:
-    """A resource or a prompt of a listing, or a sentence that says why it is left out."""
-    model = types.Resource if kind == "resources" else types.Prompt
+    """A resource, a template or a prompt of a listing, or a sentence that says why it is left out."""
     try:
-        return Offer.of(model.model_validate(entry, by_name=False))
+        return Offer.of(_OFFERED[kind].model_validate(entry, by_name=False))
     except ValidationError as error:
         return f"{kind}[{number}] is left out: {problem_of(error)}"
