@@ -467,6 +467,31 @@ def test_pins_live_in_the_configuration_folder(monkeypatch: pytest.MonkeyPatch, 
         assert pins_folder() == tmp_path / "zoolab" / "mcp"
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="XDG_CONFIG_HOME and /proc")
+@pytest.mark.parametrize(
+    ("home", "said"),
+    [
+        ("file", "cannot read the pins in .*kiosk.json: Not a directory"),
+        ("taken", "cannot read the pins in .*kiosk.json: Is a directory"),
+        ("/proc", "cannot keep the pins: cannot make /proc/zoolab/mcp: No such file or directory"),
+    ],
+)
+def test_a_home_that_holds_no_pins_is_one_line_that_says_where_to_keep_them(
+    kiosk: Kiosk,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    home: str,
+    said: str,
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "taken" / "zoolab" / "mcp" / "kiosk.json").mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / home))
+    ran = Shell(capsys)("mcp", "tools", "kiosk", "--", *kiosk.command)
+    assert (ran.code, ran.out) == (2, "")
+    assert re.fullmatch(f"zoolab: {said}; name another file with --pins .*XDG_CONFIG_HOME.*\\n", ran.err)
+
+
 LISTED = st.builds(
     Listed,
     st.text(max_size=8),
