@@ -840,6 +840,14 @@ def test_an_odd_part_costs_itself(rude: MCPTools, part: Any, named: str) -> None
     assert odd.startswith(named)
 
 
+def test_an_odd_part_of_a_prompt_costs_itself(rude: MCPTools) -> None:
+    assert [each["content"] for each in rude.prompt("p")] == [
+        "Complain.",
+        "[video: a part of an unknown type, not shown]",
+        "[a part without a type, not shown]",
+    ]
+
+
 @given(
     st.binary(max_size=60)
     | st.dictionaries(st.text(max_size=4), st.integers()).map(json.dumps).map(str.encode)

@@ -177,6 +177,9 @@ def answer(message: dict[str, Any]) -> Any:
         return {"resourceTemplates": [{"uriTemplate": "file:///{name}", "name": "t"}, {"name": "u"}]}
     if method == "prompts/list":
         return {"prompts": [{"name": "p"}]}
+    if method == "prompts/get":
+        parts = [{"type": "text", "text": "Complain."}, {"type": "video", "data": BLOB}, {"text": "b"}]
+        return {"messages": [{"role": "user", "content": part} for part in parts]}
     if method == "tools/call":
         return call(params["name"], params.get("arguments", {}))
     return {}

@@ -136,11 +136,20 @@ def _hide_entries(item: Any) -> Any:
             result["structuredContent"] = {_HIDDEN: value}
     if isinstance(content := result.get("content"), list):
         result = {**result, "content": [_named(each) for each in content]}
+    if isinstance(said := result.get("messages"), list):
+        result = {**result, "messages": [_with_named_part(each) for each in said]}
     for kind, needed in () if "content" in result else _NEEDED.items():
         if isinstance(listed := result.get(kind), list):
             result = {**result, kind: [{**needed, "_meta": {_HIDDEN: each}} for each in listed]}
     message.result = result
     return item
+
+
+def _with_named_part(message: Any) -> Any:
+    """A message of a prompt, whose content is one part."""
+    if not isinstance(message, dict) or "content" not in message:
+        return message
+    return {**message, "content": _named(message["content"])}
 
 
 def _named(part: Any) -> Any:
