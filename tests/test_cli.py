@@ -279,7 +279,22 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "not recorded": (["walk", "Frob?"], "starter.jsonl holds no such request.*see zoolab walk --list"),
     "no trace": (["walk", "--load", "frob.jsonl"], "cannot read frob.jsonl: No such file"),
     "garbage trace": (["walk", "--load", "garbage.jsonl"], "line 1 is not JSON"),
-    "binary trace": (["walk", "--load", "binary.jsonl"], "line 1 is not UTF-8 text"),
+    "binary trace": (
+        ["walk", "--load", "binary.jsonl"],
+        "binary.jsonl, line 1 is not UTF-8 text; .*; zoolab inspect",
+    ),
+    "log as trace": (
+        ["walk", "--load", "other.jsonl"],
+        "other.jsonl, line 1: found .*; zoolab inspect reads what other programs write$",
+    ),
+    "log over lines as trace": (
+        ["walk", "--load", "log.json"],
+        "log.json, line 1 is not JSON.*zoolab inspect",
+    ),
+    "trace of a later version": (
+        ["walk", "--load", "later.jsonl"],
+        "expected zoolab-trace version 1; save the trace",
+    ),
     "folder as trace": (["walk", "--load", "."], r"cannot read \.: Is a directory"),
     "no folder to save": (["walk", "--save", "no/t.jsonl"], "cannot write no/t.jsonl: No such file"),
     "no folder for html": (["walk", "--html", "no/t.html"], "no/t.html.*No such file"),
@@ -326,6 +341,9 @@ def test_whatever_is_wrong_is_one_line(zoo: Shell, tmp_path: Path, name: str) ->
     arguments, told = WRONG[name]
     (tmp_path / "garbage.jsonl").write_text("{not json\nhello\n", encoding="utf-8")
     (tmp_path / "other.jsonl").write_text('{"question": "Hi"}\n', encoding="utf-8")
+    (tmp_path / "log.json").write_text('{\n"messages": []\n}', encoding="utf-8")
+    later = '{"event": "trace", "format": "zoolab-trace", "version": 99}\n'
+    (tmp_path / "later.jsonl").write_text(later, encoding="utf-8")
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00\n")
     check_failure(zoo(*arguments), told)
 

@@ -45,6 +45,26 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, arguments: tuple[st
     assert path.exists() is ("--help" not in arguments)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell closes the streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_error(tmp_path: Path, closed: str) -> None:
+    saved = tmp_path / "t.jsonl"
+    asked = command("walk", "--save", saved)
+    asked["args"] = ["sh", "-c", f'"$@" {closed}', "sh", *asked["args"]]
+    ran = subprocess.run(**asked, capture_output=True)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert bool(ran.stdout) is (">" not in closed.replace("2>", ""))
+    assert Trace.load(saved).answer
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell closes the streams")
+def test_an_error_that_nobody_reads_is_not_printed_with_the_results() -> None:
+    asked = command("inspect", "no-such-file.jsonl")
+    asked["args"] = ["sh", "-c", '"$@" 2>&-', "sh", *asked["args"]]
+    ran = subprocess.run(**asked, capture_output=True)
+    assert (ran.returncode, ran.stdout) == (2, b"")
+
+
 def on_a_terminal(asked: dict[str, Any], typed: bytes = b"") -> tuple[int, str]:
     """The exit code and all that a command shows on a terminal where somebody types."""
     pty = pytest.importorskip("pty")

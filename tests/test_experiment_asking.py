@@ -1,5 +1,6 @@
 """How an experiment asks its models: at a pace, within a budget, again if refused, and nothing twice."""
 
+import re
 import threading
 import time
 
@@ -14,7 +15,7 @@ from zoolab import OpenAIModel, Scripted
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.records import Reply, Request
 from zoolab_study import Budget, Experiment, Pace, experiment
-from zoolab_study.pacing import BudgetSpent, Ledger, ReplyCache, Spent, patience, retry_after
+from zoolab_study.pacing import Asker, BudgetSpent, Ledger, ReplyCache, Spent, Terms, patience, retry_after
 
 CASES = [{"id": str(n), "prompt": f"Say {n}."} for n in range(6)]
 
@@ -106,8 +107,24 @@ def test_patience_ends_after_so_many_retries():
 
 def test_who_asks_for_an_hour_is_not_waited_for():
     with serving(Answer({"error": {"message": "busy"}}, 429, headers={"retry-after": "3600"})) as server:
-        assert ask(server).summary["outcome"].tolist() == ["model_error"]
+        done = ask(server).summary
+        assert done["outcome"].tolist() == ["model_error"]
+        assert "busy, and asks to wait 3,600 s; expected at most 600 s" in done["error"][0]
         assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_a_long_wait_is_told_once_to_who_watches(tmp_path, capsys, tells):
+    waits, refused = [], Answer({"error": {"message": "busy"}}, 429, headers={"retry-after": "300"})
+    with serving(refused, refused, completion("Hi")) as server:
+        model = OpenAIModel("m", base_url=server.url, api_key="none", max_retries=0)
+        asker = Asker(Terms(tmp_path, tells=tells), sleep=waits.append)
+        reply = asker.ask(model, Request([{"role": "user", "content": "Hi"}]))
+    told = capsys.readouterr().err
+    assert reply.message["content"] == "Hi"
+    assert [300 <= wait <= 301 for wait in waits] == [True, True]
+    assert told.count("\n") == (1 if tells else 0)
+    assert told == "" or re.match("zoolab: the model is asked again in 30[01] s: .*busy", told)
 
 
 def test_pauses_grow_and_are_random():

@@ -313,3 +313,13 @@ def test_a_file_may_ask_for_a_search_of_tools_and_a_structured_answer(tmp_path):
     traces = [trace for trace in done.traces if trace.meta["variant"] == "plain"]
     assert [trace.value for trace in traces] == [{"sum": 100}] * len(traces)
     assert all("find_tools" in trace.steps[0].record for trace in traces)
+
+
+def test_a_mark_at_the_start_of_the_file_or_of_its_cases_is_not_read(tmp_path):
+    cases = '{"id": "a", "prompt": "Hi"}\n{"id": "b", "prompt": "Ho"}\n'
+    (tmp_path / "cases.jsonl").write_text(cases, encoding="utf-8-sig")
+    path = tmp_path / "marked.toml"
+    told = 'title = "Marked"\ncases = "cases.jsonl"\n[models.m]\nkind = "scripted"\nreplies = ["Hello."]\n'
+    path.write_text(told, encoding="utf-8-sig")
+    title, arguments = read_config(path)
+    assert (title, [case["id"] for case in arguments["cases"]]) == ("Marked", ["a", "b"])

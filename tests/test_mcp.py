@@ -467,6 +467,31 @@ def test_pins_live_in_the_configuration_folder(monkeypatch: pytest.MonkeyPatch, 
         assert pins_folder() == tmp_path / "zoolab" / "mcp"
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="XDG_CONFIG_HOME and /proc")
+@pytest.mark.parametrize(
+    ("home", "said"),
+    [
+        ("file", "cannot read the pins in .*kiosk.json: Not a directory"),
+        ("taken", "cannot read the pins in .*kiosk.json: Is a directory"),
+        ("/proc", "cannot keep the pins: cannot make /proc/zoolab/mcp: No such file or directory"),
+    ],
+)
+def test_a_home_that_holds_no_pins_is_one_line_that_says_where_to_keep_them(
+    kiosk: Kiosk,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    home: str,
+    said: str,
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "taken" / "zoolab" / "mcp" / "kiosk.json").mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / home))
+    ran = Shell(capsys)("mcp", "tools", "kiosk", "--", *kiosk.command)
+    assert (ran.code, ran.out) == (2, "")
+    assert re.fullmatch(f"zoolab: {said}; name another file with --pins .*XDG_CONFIG_HOME.*\\n", ran.err)
+
+
 LISTED = st.builds(
     Listed,
     st.text(max_size=8),
@@ -694,10 +719,14 @@ def test_a_server_without_tools_is_shown(tmp_path: Path, capsys: pytest.CaptureF
         assert [resource.uri for resource in tools.offers("resources")] == ["file:///a"]
         assert tools.notes[0] == "the server lists no tools"
         assert tools.notes[1].startswith("resources[1] is left out: ")
+        assert [each.uri for each in tools.offers("resource_templates")] == ["file:///{name}"]
+        assert tools.notes[2].startswith("resource_templates[1] is left out: uriTemplate: Field required")
     command = [sys.executable, SERVERS / "raw.py", "shelf", tmp_path / "log"]
     ran = Shell(capsys)("mcp", "tools", "raw", "--pins", tmp_path / "raw.json", "--", *command)
     assert ran.code == 0
     assert "prompt p()" in ran.out
+    assert "resource template file:///{name}  t\n" in ran.out
+    assert "instructions: Ask nicely.\\x1b[2J" in ran.out
     assert "note: the server lists no tools" in ran.out
 
 
@@ -712,6 +741,111 @@ def test_a_message_that_cannot_be_read_costs_one_call(rude: MCPTools, name: str,
 
 def test_a_part_of_an_unknown_type_is_named(rude: MCPTools) -> None:
     assert invoke(rude, "video", {}) == "Look:\n[video: a part of an unknown type, not shown]"
+
+
+def test_templates_that_cannot_be_listed_are_a_note(tmp_path: Path) -> None:
+    folder = tmp_path / "no templates"
+    folder.mkdir()
+    with raw(folder, "shelf") as tools:
+        assert tools.offers("resource_templates") == ()
+        assert tools.notes[-1].startswith(
+            "the templates of resources are not listed: the MCP server raw sent a"
+        )
+
+
+def test_what_a_server_asks_for_and_logs_and_repeats_is_in_the_notes(tmp_path: Path) -> None:
+    with raw(tmp_path, risk="safe") as tools:
+        assert [invoke(tools, name, {}) for name in ("wants", "twice", "files_read")] == ["done"] * 3
+        logged, sampling, elicitation, second = tools.notes
+    assert logged.startswith("it logged at level critical: disk full \\x1b")
+    assert sampling == "it asked for an answer of the model, and zoolab declined (sampling/createMessage)"
+    assert elicitation.startswith('it asked the user "Your name? ')
+    assert all(note.isprintable() for note in (logged, elicitation))
+    assert second == "an answer was left out: its request was answered before, or never made"
+
+
+def test_an_address_that_the_user_shall_open_is_named(rude: MCPTools) -> None:
+    told = "refused: Not signed in; it wants the user to open https://example.org/sign-in first"
+    with pytest.raises(ExecutionFailed, match=told):
+        invoke(rude, "signs_in", {})
+
+
+def said(*texts: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text} for text in texts], **more}
+
+
+PICTURE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+
+
+@pytest.mark.parametrize(
+    ("result", "value"),
+    [
+        ({"structuredContent": {"v": 1}}, {"v": 1}),
+        (said('{"t": 3}', structuredContent={"t": 3}), {"t": 3}),
+        (said("[1, 2]", structuredContent=[1, 2]), [1, 2]),
+        (said(structuredContent=7), 7),
+        (
+            said("sunny", structuredContent={"weather": "sunny", "degrees": 3}),
+            {"weather": "sunny", "degrees": 3},
+        ),
+        (said('{"a": 1}', "b", structuredContent={"result": [{"a": 1}, "b"]}), {"result": [{"a": 1}, "b"]}),
+        (
+            said("two days old", '{"t": 3}', structuredContent={"t": 3}),
+            {"structuredContent": {"t": 3}, "content": "two days old"},
+        ),
+        (
+            {"content": [PICTURE], "structuredContent": {"t": 3}},
+            {"structuredContent": {"t": 3}, "content": "[image of type image/png, 3 bytes, not shown]"},
+        ),
+    ],
+)
+def test_a_structured_value_hides_nothing_that_it_does_not_repeat(
+    rude: MCPTools, result: dict[str, Any], value: Any
+) -> None:
+    assert invoke(rude, "says", {"result": result}) == value
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (said(structuredContent={"error": "disk full"}), '{"error":"disk full"}'),
+        (said("it failed", structuredContent={"error": "disk full"}), 'it failed\n{"error":"disk full"}'),
+        (said('{"error": "disk full"}', structuredContent={"error": "disk full"}), '{"error":"disk full"}'),
+        (said(), "the server reports an error without a message"),
+    ],
+)
+def test_an_error_shows_its_structured_value(rude: MCPTools, result: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExecutionFailed) as caught:
+        invoke(rude, "says", {"result": {**result, "isError": True}})
+    assert caught.value.what == message
+
+
+@pytest.mark.parametrize(
+    ("part", "named"),
+    [
+        ({"text": "no type"}, "[a part without a type, not shown]"),
+        ({"type": 5}, "[a part of the type 5, not shown]"),
+        ("text", '["text": not a part, which is an object, not shown]'),
+        ({"type": "text"}, "[text: a part that is not valid MCP: text: Field required, not shown]"),
+        (
+            {"type": "image", "data": 5},
+            "[image: a part that is not valid MCP: data: Input should be a valid str",
+        ),
+    ],
+)
+def test_an_odd_part_costs_itself(rude: MCPTools, part: Any, named: str) -> None:
+    content = [*said("before")["content"], part, *said("after")["content"]]
+    before, odd, after = invoke(rude, "says", {"result": {"content": content}}).splitlines()
+    assert (before, after) == ("before", "after")
+    assert odd.startswith(named)
+
+
+def test_an_odd_part_of_a_prompt_costs_itself(rude: MCPTools) -> None:
+    assert [each["content"] for each in rude.prompt("p")] == [
+        "Complain.",
+        "[video: a part of an unknown type, not shown]",
+        "[a part without a type, not shown]",
+    ]
 
 
 @given(

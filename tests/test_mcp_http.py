@@ -113,6 +113,7 @@ def test_resources_and_prompts_are_listed_over_both(address: str, reach: Any) ->
             assert tools.offers("prompts") == (
                 Offer("complain", "Complain about a thing.", "", ("what", "tone?")),
             )
+            assert (tools.offers("resource_templates"), tools.notes, tools.instructions) == ((), (), "")
 
 
 def test_a_resource_is_read_and_a_prompt_used_over_both(address: str, reach: Any) -> None:
@@ -205,6 +206,27 @@ class Said(Answer):
         return f'{{"jsonrpc": "2.0", "id": {self.number}, "result": {told}}}'.encode("latin-1")
 
 
+def test_a_request_that_is_declined_and_a_logged_error_are_notes(reach: Any) -> None:
+    def answer(number: Any) -> Answer:
+        logged = {"method": "notifications/message", "params": {"level": "error", "data": {"disk": "full"}}}
+        asked = {"id": "a", "method": "roots/list"}
+        told = {"id": number, "result": {"content": []}}
+        return Answer(
+            "".join(f"data: {json.dumps({'jsonrpc': '2.0', **each})}\n\n" for each in (logged, asked, told))
+        )
+
+    server = Rude(answer)
+    try:
+        with reach(f"{server.url}/mcp") as tools:
+            assert invoke(tools, "ask", {}) == ""
+            assert tools.notes == (
+                'it logged at level error: {"disk":"full"}',
+                "it asked for the list of folders, and zoolab declined (roots/list)",
+            )
+    finally:
+        server.close()
+
+
 def test_a_message_is_read_whatever_its_type_is_called(reach: Any) -> None:
     server = Rude(lambda number: Said("rain", number=number))
     try:
@@ -246,9 +268,39 @@ ERROR = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": f"no su
         (lambda _: Answer("", 202, "text/plain"), ToolIOError, "answered 202 Accepted with nothing"),
         (lambda n: Said("\\ud83d", number=n), ToolIOError, "lone surrogate"),
         (lambda n: Said("\xfc", number=n), ToolIOError, "not UTF-8"),
-        (lambda _: Answer("data: {\n\n"), ExecutionFailed, "refused"),
-        (lambda _: Answer(": nothing\n\n"), ToolIOError, "without a response"),
-        (lambda _: Answer("{", 200, "application/json", drop=True), ToolIOError, "peer closed connection"),
+        (
+            lambda _: Answer('data: {"id":\n\n'),
+            ToolIOError,
+            "^the MCP server shop broke off its answer; check",
+        ),
+        (
+            lambda _: Answer("data: [5]\n\n"),
+            ToolIOError,
+            "shop sent an event that is not an MCP message; check",
+        ),
+        (lambda _: Answer(": nothing\n\n"), ToolIOError, "shop broke off its answer: .* without a response"),
+        (
+            lambda _: Answer("{", 200, "application/json", drop=True),
+            ToolIOError,
+            "shop broke off its answer: peer closed connection",
+        ),
+        (
+            lambda _: Answer('{"message": "slow down"}', 429, headers={"retry-after": "7"}),
+            ToolIOError,
+            r'answered 429 Too Many Requests \(Retry-After: 7\): \{"message": "slow down"\}; check',
+        ),
+        (
+            lambda _: Answer(ERROR, 429, "application/json", headers={"retry-after": "7"}),
+            ToolIOError,
+            r"answered 429 Too Many Requests \(Retry-After: 7\): .*no such thing",
+        ),
+        (
+            lambda _: Answer(
+                ERROR | {"error": {"code": -32000, "message": "Not today"}}, 400, "application/json"
+            ),
+            ExecutionFailed,
+            "^the MCP server shop refused: Not today$",
+        ),
         (lambda _: Answer(ERROR, 400, "application/json"), ExecutionFailed, r"no such thing \\x1b\[2J"),
         (lambda _: Answer("hello", 200, "text/plain"), ToolIOError, "not an MCP message: hello"),
         (
@@ -401,9 +453,17 @@ def test_a_refusal_gives_no_advice_about_the_schema(reach: Any) -> None:
     [
         (
             Answer("<html>login", 401, "text/html"),
-            "answered 401 Unauthorized: <html>login; check the address",
+            "answered 401 Unauthorized: it wants a token: <html>login; pass a valid token",
         ),
-        (Answer("", 401, "text/html"), "answered 401 Unauthorized; check the address"),
+        (
+            Answer("", 401, "text/html"),
+            "answered 401 Unauthorized: it wants a token; pass a valid token with headers= or --key",
+        ),
+        (
+            Answer("", 401, headers={"www-authenticate": f'Bearer realm="shop", api_key="{KEY}"'}),
+            r'it wants a token \(WWW-Authenticate: Bearer realm="shop", api_key=.*\); pass a valid token',
+        ),
+        (Answer("", 403, "text/html"), "answered 403 Forbidden; check the address"),
         (Answer("", hang=3, delay=3), "did not start within 0.5 s"),
         (Answer({"jsonrpc": "2.0", "id": 1, "result": {}}), "did not complete the handshake"),
     ],
@@ -419,7 +479,9 @@ def test_what_does_not_shake_hands_is_told_in_one_line(answer: Answer, said: str
 
 
 def test_an_address_where_nobody_listens(reach: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"the MCP server shop .*; check the address"):
+    with pytest.raises(
+        InvalidInput, match=r"the MCP server shop could not be reached: .*; check the address"
+    ):
         reach(refused_url()).start()
 
 

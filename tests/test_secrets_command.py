@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -84,6 +88,65 @@ def test_several_files_and_hostile_text(zoo: Shell) -> None:
     assert ran.out.startswith("b.txt: line 1: what follows 'password': … (13 characters)\n")
     missing = zoo("secrets", "none.txt")
     assert (missing.code, missing.err) == (2, "zoolab: none.txt: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        lambda text: text.encode("utf-16"),
+        lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16-be"),
+        lambda text: text.encode("utf-32"),
+        lambda text: text.encode("utf-8-sig"),
+        lambda text: gzip.compress(text.encode()),
+        lambda text: gzip.compress(text.encode("utf-16")),
+    ],
+)
+def test_other_encodings_and_gzip_are_read(zoo: Shell, packed: Callable[[str], bytes]) -> None:
+    Path("a").write_bytes(packed(json.dumps({"password": PASSWORD})))
+    Path("b").write_bytes(packed(f"export OPENAI_API_KEY={KEY}\n"))
+    ran = zoo("secrets", "a", "b", "--json")
+    assert (ran.code, ran.err) == (1, "")
+    assert [(each["file"], each["place"]) for each in json.loads(ran.out)] == [
+        ("a", "/password"),
+        ("b", "line 1"),
+    ]
+    Path("c").write_bytes(packed("nothing to hide, and no more than that\n"))
+    assert (zoo("secrets", "c").code, zoo("secrets", "c").err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is not text"),
+        (bytes(range(1, 32)) * 9, "it is not text"),
+        (b"PK\x03\x04 packed", "it is a zip archive; unpack it first"),
+        (bz2.compress(b"password=lovelace42now"), "it is packed with bzip2; unpack it first"),
+        (gzip.compress(b"password=lovelace42now")[:-9], "it begins like a gzip file and cannot be unpacked"),
+        (gzip.compress(gzip.compress(b"a")), "it is packed twice; unpack it first"),
+        (gzip.compress(b"\0" * ((1 << 28) + 1), 1), "it unpacks to more than 256 MiB; unpack it first"),
+    ],
+)
+def test_a_file_that_is_not_looked_through_is_named(zoo: Shell, data: bytes, why: str) -> None:
+    Path("a").write_bytes(data)
+    Path("b.txt").write_text("no secret here\n", encoding="utf-8")
+    for options in ((), ("--json",)):
+        ran = zoo("secrets", "a", "b.txt", *options)
+        assert (ran.code, ran.err) == (1, f"zoolab: a is not looked through as text: {why}\n")
+        assert "no secrets found" not in ran.out
+
+
+def test_the_letters_of_a_file_that_is_not_text_are_looked_through_all_the_same(zoo: Shell) -> None:
+    Path("a").write_bytes(b"\xff\xfe\0\1" + KEY.encode())
+    Path("b").write_bytes(b"\0\1\2" + KEY.encode())
+    ran = zoo("secrets", "a", "b")
+    assert (ran.code, ran.out.count("a token by its form")) == (1, 2)
+
+
+def test_text_in_an_old_encoding_is_text(zoo: Shell) -> None:
+    Path("a").write_bytes("Grüße, ça va?\n\x1b[1mbold\x1b[0m\n".encode("latin-1"))
+    assert (zoo("secrets", "a").code, zoo("secrets", "a").err) == (0, "")
 
 
 PIECES = st.sampled_from(

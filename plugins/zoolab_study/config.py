@@ -77,7 +77,7 @@ def read_config(path: Path) -> tuple[str, dict[str, Any]]:
     Raises `InvalidInput` if it cannot be read, or is wrong; the message names the line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors of Windows write a mark
         told = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"

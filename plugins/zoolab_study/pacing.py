@@ -20,7 +20,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError
 from zoolab.files import append_text, locked
-from zoolab.jsontext import digest, encode
+from zoolab.jsontext import digest, encode, visible
 from zoolab.jsontext.values import encode_any
 from zoolab.models.about import Wrapper, about
 from zoolab.models.recording import RequestKeys
@@ -35,6 +35,8 @@ _KEY = re.compile(rb'\{"key":"([^"]*)"')
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 #: Whoever asks for more patience than this is not waited for.
 _LONGEST_RETRY_AFTER = 600.0
+#: Seconds from which on a wait is told.
+_TOLD_WAIT = 10.0
 _AGAIN = {408, 409, 425, 429}
 #: Errors of connections, by the library that defines them: none of them has to be installed.
 _BROKEN_LINES = (
@@ -162,11 +164,26 @@ def patience(error: Exception, attempt: int, jitter: Callable[[float, float], fl
     if not _passes(cause):
         return None
     wait = jitter(0.0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt))
-    response = getattr(cause, "response", None)
-    told = retry_after(getattr(response, "headers", None) or {}, time.time())
+    told = _asked_for(cause)
     if told is None:
         return wait
     return None if told > _LONGEST_RETRY_AFTER else told + min(wait, 1.0)
+
+
+def _asked_for(cause: BaseException) -> float | None:
+    """Seconds that the endpoint asks to be left alone by its refusal; None if it does not say so."""
+    response = getattr(cause, "response", None)
+    return retry_after(getattr(response, "headers", None) or {}, time.time())
+
+
+def _asking_too_much(error: Exception) -> ModelError | None:
+    """The error with the wait that the endpoint asks for; None if that is not too long."""
+    told = _asked_for(error.__cause__ or error.__context__ or error)
+    if told is None or told <= _LONGEST_RETRY_AFTER or not isinstance(error, ModelError):
+        return None
+    longer = f"{error.what}, and asks to wait {told:,.0f} s"
+    limit = f"at most {_LONGEST_RETRY_AFTER:,.0f} s"
+    return ModelError(longer, expected=limit, advice=error.advice)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -286,13 +303,15 @@ class Terms:
     budget: Budget = field(default_factory=Budget)
     cache: Path | None = None
     seed: int = 0
+    #: Whether long waits are told on standard error.
+    tells: bool = False
 
 
 class Asker:
     """Asks models on the terms of an experiment: what the walks of a worker share."""
 
-    def __init__(self, terms: Terms) -> None:
-        self.terms = terms
+    def __init__(self, terms: Terms, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.terms, self._sleep, self._told_until = terms, sleep, 0.0
         self._ledger = Ledger(terms.folder / "ledger", terms.pace, terms.budget)
         reachable = terms.cache is not None and terms.cache.parent.is_dir()
         self.cache = ReplyCache(terms.cache) if terms.cache is not None and reachable else None
@@ -309,9 +328,21 @@ class Asker:
                 again = attempt < self.terms.pace.retries
                 wait = patience(error, attempt, random.uniform) if again else None
                 if wait is None:
-                    raise
+                    refused = _asking_too_much(error)
+                    if refused is None:
+                        raise
+                    raise refused from error.__cause__
+                self._tell(error, wait)
             attempt += 1
-            time.sleep(wait)
+            self._sleep(wait)
+
+    def _tell(self, error: Exception, wait: float) -> None:
+        """Say on standard error that a long wait begins, once for all that wait at the same time."""
+        now = time.monotonic()
+        if self.terms.tells and wait >= _TOLD_WAIT and now >= self._told_until:
+            self._told_until = now + wait
+            why = visible(next(iter(str(error).splitlines()), type(error).__name__))
+            print(f"zoolab: the model is asked again in {wait:,.0f} s: {why}", file=sys.stderr, flush=True)
 
     def _counted(self, model: Callable[[Request], Reply], request: Request) -> Reply:
         thought = tokens_in(request.prefix, request.tools)

@@ -91,7 +91,7 @@ def experiment(
         executor: "threads" (the default), "processes", any `concurrent.futures` executor, or a function
             that makes one; or the address of a dask scheduler, such as "tcp://10.0.0.1:8786".
         cache: Whether replies of real models are kept, beside the journal; or the file to keep them in.
-        progress: Whether to show how far it is.
+        progress: Whether to show how far it is, and to say when it waits for an endpoint.
         journal: A JSONL file; by default a temporary one, as long as the result lives.
         scorers: Functions from a `Run` to a score, or scores by name, in a list or by name; by default all of
             `zoolab_study.scorers`.
@@ -136,7 +136,8 @@ def experiment(
         places = array("q", [-1]) * len(plan)
         if known_runs:
             places = array("q", (known_runs.get(plan.run_id(number), -1) for number in range(len(plan))))
-        terms = Terms(folder, pace or Pace(), budget or Budget(), _cache_file(cache, path), seed)
+        cached = _cache_file(cache, path)
+        terms = Terms(folder, pace or Pace(), budget or Budget(), cached, seed, tells=progress)
         stopped = ""
         hiring = dask_executor(executor) if is_address(executor) else nullcontext(executor)
         with hiring as hands, Workers(hands, workers, preload=["zoolab_study.runner"]) as hired:

@@ -50,6 +50,10 @@ TOOLS = [
             "half",
             "video",
             "chats",
+            "says",
+            "wants",
+            "twice",
+            "signs_in",
         )
     ),
 ]
@@ -105,6 +109,16 @@ def call(name: str, arguments: dict[str, Any]) -> Any:
     if name == "asks":
         for number in itertools.count():
             send({"id": f"q{number}", "method": "ping"})
+    if name == "wants":
+        send({"method": "notifications/message", "params": {"level": "info", "data": "fine"}})
+        send(
+            {
+                "method": "notifications/message",
+                "params": {"level": "critical", "data": f"disk full {ORDERS}"},
+            }
+        )
+        send({"id": "w1", "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}})
+        send({"id": "w2", "method": "elicitation/create", "params": {"message": f"Your name? {ORDERS}"}})
     answers = {
         "huge": lambda: text("x" * arguments.get("size", 100_000)),
         "environment": lambda: text("", structuredContent=dict(os.environ)),
@@ -113,6 +127,7 @@ def call(name: str, arguments: dict[str, Any]) -> Any:
         "strange": lambda: {"content": "not a list"},
         "too_long": lambda: text("x" * (5 << 20)),
         "hangs": lambda: None,
+        "says": lambda: arguments["result"],
         "video": lambda: {"content": [{"type": "text", "text": "Look:"}, {"type": "video", "data": BLOB}]},
     }
     return answers.get(name, lambda: text("done"))()
@@ -152,13 +167,19 @@ def answer(message: dict[str, Any]) -> Any:
     if method == "initialize":
         offers: dict[str, Any] = {"resources": {}, "prompts": {}} if MODE == "shelf" else {"tools": {}}
         about = {"serverInfo": {"name": "raw", "version": "1"}, "capabilities": offers}
-        return {"protocolVersion": params["protocolVersion"], **about}
+        told = {"instructions": f"Ask nicely.{ORDERS}"} if MODE == "shelf" else {}
+        return {"protocolVersion": params["protocolVersion"], **about, **told}
     if method == "tools/list":
         return listing(params)
     if method == "resources/list":
         return {"resources": [{"uri": "file:///a", "name": "a"}, {"uri": 5, "name": "b"}]}
+    if method == "resources/templates/list" and "no templates" not in LOG:
+        return {"resourceTemplates": [{"uriTemplate": "file:///{name}", "name": "t"}, {"name": "u"}]}
     if method == "prompts/list":
         return {"prompts": [{"name": "p"}]}
+    if method == "prompts/get":
+        parts = [{"type": "text", "text": "Complain."}, {"type": "video", "data": BLOB}, {"text": "b"}]
+        return {"messages": [{"role": "user", "content": part} for part in parts]}
     if method == "tools/call":
         return call(params["name"], params.get("arguments", {}))
     return {}
@@ -224,7 +245,14 @@ def main() -> None:
             if MODE == "shelf" and message["method"] == "tools/list":
                 send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
                 continue
+            if message.get("params", {}).get("name") == "signs_in":
+                asked = {"mode": "url", "url": "https://example.org/sign-in", "message": "Sign in."}
+                told = {"code": -32042, "message": "Not signed in", "data": {"elicitations": [asked, 5]}}
+                send({"id": message["id"], "error": told})
+                continue
             result = answer(message)
+            if message.get("params", {}).get("name") == "twice":
+                send({"id": message["id"], "result": result})
             if result is not None:
                 send({"id": message["id"], "result": result})
     if MODE == "stubborn":

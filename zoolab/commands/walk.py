@@ -133,6 +133,7 @@ def opening_of(
 
 def _show_saved(options: argparse.Namespace) -> int:
     trace = Trace.load(options.load)
+    _check_not_replaced(Path(options.load), [Path(options.html)] if options.html else [])
     if not options.json:
         show = _printer(sys.stdout)
         for moment in moments_of(trace):
@@ -224,13 +225,24 @@ def inspect(options: argparse.Namespace) -> int:
     """Write a page for each conversation of the file, and print where they are."""
     file, target = options.trace, options.output or options.trace.with_suffix(".html")
     traces = [Trace.load(file)] if _is_trace(file) else _read_foreign(file)
-    for number, trace in enumerate(traces, 1):
-        page = target if len(traces) == 1 else target.with_stem(f"{target.stem}-{number}")
+    pages = [target]
+    if len(traces) != 1:
+        pages = [target.with_stem(f"{target.stem}-{number}") for number, _ in enumerate(traces, 1)]
+    _check_not_replaced(file, pages)
+    for trace, page in zip(traces, pages, strict=True):
         trace.to_html(page, interactive=True)
         print(page)
         for line in trace.meta.get("not_read", ()):
             print(f"zoolab: {page.name}: not read: {visible(scrub(line))}", file=sys.stderr)
     return 0
+
+
+def _check_not_replaced(file: Path, pages: Sequence[Path]) -> None:
+    """Raise `InvalidInput` if one of the pages is the file that is read, by whatever path."""
+    for page in pages:
+        if page.exists() and page.samefile(file):
+            what = f"the page {page} would replace the file that is read"
+            raise InvalidInput(what, advice="name another file for the page")
 
 
 def _read_foreign(file: Path) -> list[Trace]:

@@ -213,7 +213,7 @@ def read_into(trace: TraceLog, path: str | Path) -> None:
         with path.open(encoding="utf-8") as file:
             while line := file.readline(MAX_LINE + 1):
                 number += 1
-                where = f"{path.name}, line {number}"
+                where, ours = f"{path.name}, line {number}", number > 1 or FORMAT in line
                 if len(line) > MAX_LINE:
                     raise InvalidTrace(f"{where} is too long", expected=_SHORT_ENOUGH)
                 try:
@@ -221,20 +221,27 @@ def read_into(trace: TraceLog, path: str | Path) -> None:
                 except (ValueError, RecursionError) as error:
                     if number > 1 and not line.endswith("\n"):
                         return
-                    raise InvalidTrace(f"{where} is not JSON: {error}", expected="one event a line") from None
+                    what = f"{where} is not JSON: {error}"
+                    raise InvalidTrace(what, expected="one event a line", advice=_advice(ours)) from None
                 with reading_as_written(where, "a trace as zoolab writes it"):
                     try:
                         reader.read(event, first=number == 1)
                     except ZoolabError as error:
-                        raise InvalidTrace(f"{where}: {error}", advice="save the trace again") from None
+                        raise InvalidTrace(f"{where}: {error}", advice=_advice(ours)) from None
     except OSError as error:
         what = f"cannot read {path}: {error.strerror}"
         raise InvalidInput(what, expected="a trace saved as JSONL") from None
     except UnicodeDecodeError:
-        what = f"line {number + 1} is not UTF-8 text"
-        raise InvalidTrace(what, expected="a trace as zoolab writes it") from None
+        what = f"{path.name}, line {number + 1} is not UTF-8 text"
+        advice = _advice(number > 0)
+        raise InvalidTrace(what, expected="a trace as zoolab writes it", advice=advice) from None
     if number == 0:
         raise InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
+
+
+def _advice(ours: bool) -> str:
+    """What to do about a file that cannot be read, by whether it begins like a trace of zoolab's own."""
+    return "save the trace again" if ours else "zoolab inspect reads what other programs write"
 
 
 @contextmanager

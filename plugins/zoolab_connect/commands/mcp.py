@@ -7,11 +7,11 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput
@@ -22,6 +22,11 @@ from zoolab.tools import ToolRegistry
 from zoolab_connect.mcp import Change, MCPTools
 from zoolab_connect.mcp.listing import one_line
 from zoolab_connect.mcp.serve import serve
+
+_RESOURCES: Mapping[Literal["resources", "resource_templates"], str] = {
+    "resources": "resource",
+    "resource_templates": "resource template",
+}
 
 
 def mcp(options: argparse.Namespace) -> int:
@@ -45,10 +50,13 @@ def mcp(options: argparse.Namespace) -> int:
             print(f"{tool.name}  {one_line(tool.description, 160)}")
         for name, reason in tools.left_out.items():
             print(f"{name}  left out: {reason}")
-        for resource in tools.offers("resources"):
-            print(f"resource {resource.uri}  {resource.description or resource.name}")
+        for kind in _RESOURCES:
+            for resource in tools.offers(kind):
+                print(f"{_RESOURCES[kind]} {resource.uri}  {resource.description or resource.name}")
         for prompt in tools.offers("prompts"):
             print(f"prompt {prompt.name}({', '.join(prompt.arguments)})  {prompt.description}")
+        if tools.instructions:
+            print(f"instructions: {one_line(tools.instructions)}")
         for note in tools.notes:
             print(f"note: {note}")
         _show(tools.changed, "has changed: refused until accepted")
@@ -63,7 +71,9 @@ def _as_dict(tools: MCPTools, server: str) -> dict[str, Any]:
         "tools": [tool.schema("mcp") for tool in tools],
         "left_out": dict(tools.left_out),
         "resources": [each._asdict() for each in tools.offers("resources")],
+        "resource_templates": [each._asdict() for each in tools.offers("resource_templates")],
         "prompts": [each._asdict() for each in tools.offers("prompts")],
+        "instructions": one_line(tools.instructions, 8_000),
         "notes": [*tools.notes],
         "changed": [asdict(change) for change in tools.changed],
         "new": [asdict(change) for change in tools.new],

@@ -7,6 +7,7 @@ client.py      MCPTools: the tools of a server, for a walk
 listing.py     a server's tools, checked, named for the model, and pinned
 connection.py  the server (a process, or at an address), its messages, and the official client
 reading.py     messages and listings in parts: what is odd costs itself alone
+faults.py      what goes wrong over HTTP, in words
 sessions.py    a session over HTTP that has ended is begun anew
 serve.py       a registry as an MCP server
 """

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound
 from zoolab.extras import needs
-from zoolab.jsontext import encode, visible
+from zoolab.jsontext import canonical, encode, visible
 from zoolab.records import Message
 from zoolab.secrets import scrub
 from zoolab.tools import Risk, Tool, ToolRegistry
@@ -36,17 +38,44 @@ MAX_ERROR = 2_000
 
 
 def value_of(result: CallToolResult) -> Any:
-    """The structured value of a result, or its text without one; raises `ExecutionFailed` for an error."""
-    text = "\n".join(_words(block) for block in result.content)
-    if result.is_error:
-        said = visible(scrub(text[: 2 * MAX_ERROR])[:MAX_ERROR])
-        raise ExecutionFailed(said or "the server reports an error without a message")
+    """The structured value of a result, or its text without one; raises `ExecutionFailed` for an error.
+
+    If the other parts say what the value does not repeat, both are returned, under their names in MCP.
+    """
+    parts = [_words(block) for block in result.content]
+    text = "\n".join(parts)
     value: Any = result.structured_content
+    unsaid = "\n".join(_not_in(value, parts)) if value is not None else text
+    if result.is_error:
+        said = unsaid if value is None else f"{unsaid}\n{encode(value)}".lstrip("\n")
+        said = visible(scrub(said[: 2 * MAX_ERROR])[:MAX_ERROR])
+        raise ExecutionFailed(said or "the server reports an error without a message")
     if value is None or (
         isinstance(value, dict) and [*value] == ["result"] and encode(value["result"]) == text
     ):
         return text  # the value is no object, and the text says it already
-    return value
+    return {"structuredContent": value, "content": unsaid} if unsaid else value
+
+
+def _not_in(value: Any, parts: Sequence[str]) -> list[str]:
+    """The parts that are neither the structured value, nor a member of it or an item of a member."""
+    inside = [value, *_children(value)]
+    known = {canonical(each) for each in [*inside, *chain.from_iterable(map(_children, inside[1:]))]}
+    return [part for part in parts if part.strip() and not known & {canonical(part), _as_json(part)}]
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _as_json(text: str) -> str:
+    """The canonical form of a text that is JSON; empty if it is not."""
+    try:
+        return canonical(json.loads(text))
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _words(block: Any) -> str:
@@ -223,8 +252,13 @@ class MCPTools:
         """What the server sent and is not used, beside the tools in `left_out`: a sentence each."""
         return self._running().notes
 
-    def offers(self, kind: Literal["resources", "prompts"]) -> tuple[Offer, ...]:
-        """The resources or the prompts that the server lists now; no model sees them."""
+    @property
+    def instructions(self) -> str:
+        """How the server wants its tools to be used: a stranger's text, which no model gets."""
+        return self._running().instructions
+
+    def offers(self, kind: Literal["resources", "resource_templates", "prompts"]) -> tuple[Offer, ...]:
+        """The resources, their templates or the prompts that the server lists now; no model sees them."""
         connection = self._running()
         return tuple(connection.portal.call(connection.list_offers, kind))
 

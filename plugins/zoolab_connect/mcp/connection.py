@@ -37,6 +37,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
+from zoolab_connect.mcp.faults import OWN, broken_off, fault_of, refusal_of
 from zoolab_connect.mcp.listing import (
     GRACE,
     MAX_MESSAGE,
@@ -56,15 +57,19 @@ from zoolab_connect.mcp.reading import (
     offer_in,
     problem_of,
     read_message,
+    remark_of,
+    structured_in,
     tool_in,
 )
 from zoolab_connect.mcp.sessions import Sessions, asks, has_ended
 from zoolab_connect.processes import signal_group
 
+Offered = Literal["resources", "resource_templates", "prompts"]
+
 MAX_COMPLAINT = 1 << 16
 _EACH = 1_000
 _POLL = 0.01
-_MOST_NOTES = 20
+_MOST_NOTES, _MOST_URLS = 20, 3
 _REPORT = "report it to the authors of the server"
 
 
@@ -73,8 +78,17 @@ class NotOffered(ExecutionFailed):
 
 
 def _note(notes: dict[str, None], note: str) -> None:
-    if len(notes) < _MOST_NOTES:
+    if note and len(notes) < _MOST_NOTES:
         notes[note] = None
+
+
+def _to_open(error: MCPError) -> str:
+    """The addresses that the server wants the user to open, for instance to sign in; empty if none."""
+    told = error.data if error.code == types.URL_ELICITATION_REQUIRED else None
+    asked = told.get("elicitations") if isinstance(told, dict) else None
+    found = [each.get("url") for each in asked if isinstance(each, dict)] if isinstance(asked, list) else []
+    urls = [one_line(url) for url in found[:_MOST_URLS] if isinstance(url, str)]
+    return f"; it wants the user to open {', '.join(urls)} first" if urls else ""
 
 
 class Process:
@@ -86,7 +100,8 @@ class Process:
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None) -> None:
         self._command, self._cwd, self._mark = command, cwd, os.urandom(16).hex()
         self._env = {**get_default_environment(), **env, "ZOOLAB_MCP_SERVER": self._mark}
-        self._awaited: set[int | str] = set()
+        #: The ids of requests without an answer, as text: some servers answer 1 with "1".
+        self._awaited: set[str] = set()
         self._complaint = b""
         #: Why there will be no more answers; empty as long as there may be.
         self.fault = ""
@@ -136,22 +151,33 @@ class Process:
         """What is wrong with the server, if an error of the client comes from that; else empty."""
         return self.fault
 
+    def hear(self, message: Any) -> None:
+        """Note what a user should know of a message that is not an answer."""
+        _note(self.notes, remark_of(message))
+
     async def _receive(self, arriving: Any) -> None:
         """Hand on what the server says, until there is no more, or it is not fit to be handed on."""
         unasked = 0
         async with arriving:
             while message := await self._next():
                 number = getattr(message[0], "id", None)
+                asks, is_awaited = hasattr(message[0], "method"), str(number) in self._awaited
                 unasked += _EACH + message[1]
                 if isinstance(message[0], Spoiled):
-                    if number not in self._awaited:
+                    if not is_awaited:
                         _note(self.notes, f"a message {message[0].why} was left out")
                         number = None
                     message = message[0].as_error(), message[1]
                 elif isinstance(message[0], types.JSONRPCError) and number is None:
                     _note(self.notes, f"an error outside of all calls: {one_line(message[0].error.message)}")
-                if number in self._awaited and not hasattr(message[0], "method"):
-                    self._awaited.remove(number)
+                elif number is None:
+                    self.hear(message[0])
+                elif not asks and not is_awaited:
+                    _note(
+                        self.notes, "an answer was left out: its request was answered before, or never made"
+                    )
+                if is_awaited and not asks:
+                    self._awaited.discard(str(number))
                     unasked = 0
                 if unasked > MAX_UNASKED:
                     self.fault = f"sent {MAX_UNASKED >> 20} MiB that were not requested"
@@ -193,7 +219,7 @@ class Process:
             with suppress(OSError):
                 async for item in leaving:
                     if hasattr(item.message, "method") and hasattr(item.message, "id"):
-                        self._awaited.add(item.message.id)
+                        self._awaited.add(str(item.message.id))
                     line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                     self._process.stdin.write(line.encode() + b"\n")
                     await self._process.stdin.drain()
@@ -236,12 +262,10 @@ class Process:
 class Endpoint:
     """A server at an address, and what is said to it and by it."""
 
-    #: What to do if it fails. The address is not repeated: it may hold a key, and the model may read this.
-    advice = "check the address and its headers, and that the server runs"
-
     def __init__(self, address: str, headers: Mapping[str, str], timeout: float) -> None:
         self._address = address
         self._client = BoundedClient(headers={**headers, "accept-encoding": "identity"}, timeout=timeout)
+        self._heard: dict[str, None] = {}
 
     @asynccontextmanager
     async def speaking(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -265,15 +289,28 @@ class Endpoint:
 
     def fault_in(self, error: Exception) -> str:
         """What is wrong with the server, if an error of the client comes from that; else empty."""
-        broken = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
-        return one_line(str(error)) if broken else ""
+        if not isinstance(error, MCPError):
+            return ""
+        return error.message if error.data == OWN else broken_off(error.message)
+
+    @property
+    def advice(self) -> str:
+        """What to do if it fails, without the address: it may hold a key, and the model may read this."""
+        if self._client.wants_token:
+            return "pass a valid token with headers= or --key"
+        return "check the address and its headers, and that the server runs"
 
     @property
     def notes(self) -> dict[str, None]:
         """What happened on the way and no call tells."""
         renewed = self._client.sessions.renewed
         times = "once" if renewed == 1 else f"{renewed} times"
-        return {f"the server ended the session {times}, and it was begun anew": None} if renewed else {}
+        told = {f"the server ended the session {times}, and it was begun anew": None} if renewed else {}
+        return told | self._heard
+
+    def hear(self, message: Any) -> None:
+        """Note what a user should know of a message that is not an answer."""
+        _note(self._heard, remark_of(message))
 
 
 class BoundedClient(httpx2.AsyncClient):
@@ -282,6 +319,8 @@ class BoundedClient(httpx2.AsyncClient):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.sessions = Sessions()
+        #: Whether the last answer said that it wants a token.
+        self.wants_token = False
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, whole or as a stream of events, of a bounded size."""
@@ -295,14 +334,11 @@ class BoundedClient(httpx2.AsyncClient):
                 self.sessions.enter(request)
                 came = await self._bounded(await super().send(request, **options))
             self.sessions.note(came)
+            self.wants_token = came.status_code == httpx2.codes.UNAUTHORIZED
             return self._checked(came)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.SSEError) as error:
-            fault = one_line(str(error)) or type(error).__name__
-            said = {
-                "jsonrpc": "2.0",
-                "id": None,
-                "error": {"code": types.CONNECTION_CLOSED, "message": fault},
-            }
+            told = {"code": types.CONNECTION_CLOSED, "message": fault_of(error), "data": OWN}
+            said = {"jsonrpc": "2.0", "id": None, "error": told}
             return httpx2.Response(502, json=said, request=request)
 
     async def _send_now(self, request: httpx2.Request) -> httpx2.Response:
@@ -334,14 +370,10 @@ class BoundedClient(httpx2.AsyncClient):
         """The answer, if it holds a message or is a redirect that stays at this server."""
         if came.is_success and (why := _unfit(came)):
             raise httpx2.SSEError(why)
-        if came.is_success or _stays(came) or b'"jsonrpc"' in came.content:
+        told_by_status = came.status_code in (401, 429)  # the headers say what to do
+        if came.is_success or _stays(came) or (b'"jsonrpc"' in came.content and not told_by_status):
             return came
-        what = f"answered {came.status_code} {came.reason_phrase}"
-        if came.next_request is not None:
-            to = came.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
-            raise httpx2.SSEError(f"{what}: a redirect to {one_line(str(to), 120)}, which is not followed")
-        said = one_line(came.text[:400], 80)
-        raise httpx2.SSEError(f"{what}: {said}" if said else what)
+        raise httpx2.SSEError(refusal_of(came))
 
 
 def _unfit(came: httpx2.Response) -> str:
@@ -417,13 +449,19 @@ class Connection:
         found = await self._in_time(self._all_pages("tools"))
         return [tool_in(number, entry) for number, entry in enumerate(found)]
 
-    async def list_offers(self, kind: Literal["resources", "prompts"]) -> list[Offer]:
-        """All resources or all prompts that the server lists; none if it says that it has none."""
+    async def list_offers(self, kind: Offered) -> list[Offer]:
+        """All resources, templates or prompts that the server lists; none if it says that it has none."""
         if not self._says_it_has(kind):
             return []
-        found = enumerate(await self._in_time(self._all_pages(kind)))
+        try:
+            found = await self._in_time(self._all_pages(kind))
+        except ExecutionFailed as error:
+            if kind != "resource_templates":
+                raise
+            _note(self._notes, f"the templates of resources are not listed: {error.what}")
+            return []
         offers: list[Offer] = []
-        for each in (offer_in(kind, number, entry) for number, entry in found):
+        for each in (offer_in(kind, number, entry) for number, entry in enumerate(found)):
             if isinstance(each, Offer):
                 offers.append(each)
             else:
@@ -435,14 +473,21 @@ class Connection:
         """What the server sent and nobody got, each once."""
         return (*self._notes, *self._server.notes)
 
+    @property
+    def instructions(self) -> str:
+        """How the server wants its tools to be used; empty if it does not say."""
+        return self._session.instructions or ""
+
     def _says_it_has(self, kind: Kind) -> bool:
-        return getattr(self._session.server_capabilities, kind, None) is not None
+        capability = "resources" if kind == "resource_templates" else kind
+        return getattr(self._session.server_capabilities, capability, None) is not None
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """What the server answers to one call; cancelling the wait tells the server so."""
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
         asked = self._ask(types.CallToolRequest(params=params), types.CallToolResult)
         answer: types.CallToolResult = await self._in_time(asked)
+        answer.structured_content = structured_in(answer.structured_content)
         return answer
 
     async def read_resource(self, uri: str) -> list[Any]:
@@ -461,7 +506,8 @@ class Connection:
 
     async def _all_pages(self, kind: Kind) -> list[Any]:
         """The entries of a list, as the server sent them."""
-        asks, answers = (getattr(types, f"List{kind.title()}{end}") for end in ("Request", "Result"))
+        name = kind.title().replace("_", "")
+        asks, answers = (getattr(types, f"List{name}{end}") for end in ("Request", "Result"))
         found: list[Any] = []
         latest: list[Any] = []
         cursor: str | None = None
@@ -474,7 +520,8 @@ class Connection:
             except ExecutionFailed as error:
                 if self._says_it_has(kind) and not isinstance(error, NotOffered):
                     raise
-                _note(self._notes, f"the server lists no {kind}")
+                if kind != "resource_templates":  # few servers have any
+                    _note(self._notes, f"the server lists no {kind}")
                 return found
             before, latest = latest, [*entries_in(getattr(reply, kind))]
             cursors.add(cursor)
@@ -517,7 +564,7 @@ class Connection:
             if fault := self._server.fault_in(error):
                 raise ToolIOError(f"{who} {fault}", advice=self._server.advice) from None
             kind_of = NotOffered if error.code == types.METHOD_NOT_FOUND else ExecutionFailed
-            raise kind_of(f"{who} refused: {one_line(error.message)}") from None
+            raise kind_of(f"{who} refused: {one_line(error.message)}{_to_open(error)}") from None
         except ValidationError as error:
             raise ToolIOError(
                 f"{who} sent a response that is not valid MCP: {problem_of(error)}", advice=_REPORT
@@ -528,7 +575,7 @@ class Connection:
         us = types.Implementation(name="zoolab", version="")
         async with (
             self._server.speaking() as (inbox, outbox),
-            ClientSession(Apart(inbox), outbox, client_info=us) as session,
+            ClientSession(Apart(inbox, self._server.hear), outbox, client_info=us) as session,
         ):
             problem = await self._greet(session)
             if not problem:

@@ -39,6 +39,7 @@ MAX_NAME = 128
 #: Lines of a description that are compared for people; the digest always covers all of it.
 MAX_LINES = 500
 FORMAT = "zoolab-mcp-pins"
+_ELSEWHERE = "name another file with --pins or pins=, or set XDG_CONFIG_HOME to a folder of your own"
 VERSION = 1
 
 
@@ -110,21 +111,21 @@ class Change:
 
 
 class Offer(NamedTuple):
-    """A resource or a prompt that a server lists; its texts are bounded and safe to show."""
+    """A resource, a template or a prompt that a server lists; its texts are bounded and safe to show."""
 
     name: str
     description: str
-    #: Where a resource is; empty for a prompt.
+    #: Where a resource is, or the pattern of a template; empty for a prompt.
     uri: str = ""
     #: The arguments of a prompt, with a question mark after those that may be left out.
     arguments: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, listed: Any) -> Offer:
-        """From the official package's form of either."""
+        """From the official package's form of any of them."""
         asked = (getattr(listed, "arguments", None) or ())[:MAX_LINES]
         arguments = tuple(one_line(each.name, 80) + ("" if each.required else "?") for each in asked)
-        uri = one_line(str(getattr(listed, "uri", "")))
+        uri = one_line(str(getattr(listed, "uri", getattr(listed, "uri_template", ""))))
         return cls(one_line(listed.name), one_line(listed.description or ""), uri, arguments)
 
 
@@ -154,7 +155,9 @@ def read_pins(path: Path, server: str) -> dict[str, Listed] | None:
                 raise ValueError(f"the digest of {tool.name!r} does not match its description and schema")
     except FileNotFoundError:
         return None
-    except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise InvalidInput(f"cannot read the pins in {path}: {error.strerror}", advice=_ELSEWHERE) from None
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         problem = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
         raise InvalidInput(
             f"cannot use the pins in {path}: {problem}",
@@ -164,15 +167,17 @@ def read_pins(path: Path, server: str) -> dict[str, Listed] | None:
 
 
 def write_pins(path: Path, server: str, tools: Iterable[Listed]) -> None:
-    """Pin these tools, and no others."""
+    """Pin these tools, and no others; raises `InvalidInput` if the file cannot be written."""
     rows = [
         {"name": tool.name, "digest": tool.digest, "description": tool.description, "schema": tool.schema}
         for tool in tools
     ]
-    make_folder(path.parent)
-    write_whole(
-        path, [encode_line({"format": FORMAT, "version": VERSION, "server": server, "tools": rows}), "\n"]
-    )
+    told = encode_line({"format": FORMAT, "version": VERSION, "server": server, "tools": rows})
+    try:
+        make_folder(path.parent)
+        write_whole(path, [told, "\n"])
+    except InvalidInput as error:
+        raise InvalidInput(f"cannot keep the pins: {error.what}", advice=_ELSEWHERE) from None
 
 
 def compare(

@@ -2,13 +2,13 @@
 
 The official client checks a listing as a whole, so that one odd schema would cost all tools. `Apart` hides
 the entries of a listing from that check; `entries_in` gives them back as the server sent them. A part of a
-result whose type is not known is named in its place.
+result that is not a part of MCP is named in its place, and a structured value may be any JSON.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,17 +19,36 @@ from pydantic import ValidationError
 from zoolab.jsontext import encode, excerpt, is_utf8
 from zoolab_connect.mcp.listing import Listed, Offer, one_line
 
-Kind = Literal["tools", "resources", "prompts"]
+Kind = Literal["tools", "resources", "resource_templates", "prompts"]
 
 #: Marks an error that stands for a message that could not be read; no server can send this object.
 SPOILED = object()
 _HIDDEN = "zoolab/entry"
-_PARTS = ("text", "image", "audio", "resource", "resource_link")
-_NEEDED: Mapping[Kind, dict[str, Any]] = {
+_PARTS: Mapping[str, Any] = {
+    "text": types.TextContent,
+    "image": types.ImageContent,
+    "audio": types.AudioContent,
+    "resource": types.EmbeddedResource,
+    "resource_link": types.ResourceLink,
+}
+_NEEDED: Mapping[str, dict[str, Any]] = {
     "tools": {"name": "a", "inputSchema": {"type": "object"}},
     "resources": {"name": "a", "uri": "a:"},
+    "resourceTemplates": {"name": "a", "uriTemplate": "a:"},
     "prompts": {"name": "a"},
 }
+_OFFERED: Mapping[Kind, Any] = {
+    "resources": types.Resource,
+    "resource_templates": types.ResourceTemplate,
+    "prompts": types.Prompt,
+}
+#: Requests of a server that are declined, because a server must not use the model or the user.
+_DECLINED = {
+    "sampling/createMessage": "asked for an answer of the model",
+    "elicitation/create": "asked the user",
+    "roots/list": "asked for the list of folders",
+}
+_BAD_LEVELS = ("error", "critical", "alert", "emergency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +96,13 @@ def problem_of(error: ValidationError) -> str:
 
 
 class Apart:
-    """A stream of messages in which the entries of each listing are hidden from the official client."""
+    """A stream of messages in which the entries of each listing are hidden from the official client.
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    `hear` gets each message before the client.
+    """
+
+    def __init__(self, stream: Any, hear: Callable[[Any], None]) -> None:
+        self._stream, self._hear = stream, hear
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -96,7 +118,10 @@ class Apart:
         return self
 
     async def __anext__(self) -> Any:
-        return _hide_entries(await self._stream.__anext__())
+        item = await self._stream.__anext__()
+        if isinstance(item, SessionMessage):
+            self._hear(item.message)
+        return _hide_entries(item)
 
 
 def _hide_entries(item: Any) -> Any:
@@ -104,19 +129,69 @@ def _hide_entries(item: Any) -> Any:
     if not isinstance(message, types.JSONRPCResponse) or not isinstance(message.result, dict):
         return item
     result = message.result
+    if "structuredContent" in result:
+        value = result["structuredContent"]
+        result = {"content": [], **result}
+        if not isinstance(value, dict | None):
+            result["structuredContent"] = {_HIDDEN: value}
     if isinstance(content := result.get("content"), list):
-        message.result = {**result, "content": [_named(each) for each in content]}
+        result = {**result, "content": [_named(each) for each in content]}
+    if isinstance(said := result.get("messages"), list):
+        result = {**result, "messages": [_with_named_part(each) for each in said]}
     for kind, needed in () if "content" in result else _NEEDED.items():
         if isinstance(listed := result.get(kind), list):
-            message.result = {**result, kind: [{**needed, "_meta": {_HIDDEN: each}} for each in listed]}
+            result = {**result, kind: [{**needed, "_meta": {_HIDDEN: each}} for each in listed]}
+    message.result = result
     return item
 
 
+def _with_named_part(message: Any) -> Any:
+    """A message of a prompt, whose content is one part."""
+    if not isinstance(message, dict) or "content" not in message:
+        return message
+    return {**message, "content": _named(message["content"])}
+
+
 def _named(part: Any) -> Any:
+    """A part of a result as it is, or a text that names it if it is not a part of MCP."""
     kind = part.get("type") if isinstance(part, dict) else None
-    if not isinstance(kind, str) or kind in _PARTS:
-        return part
-    return {"type": "text", "text": f"[{one_line(kind, 60)}: a part of an unknown type, not shown]"}
+    if not isinstance(part, dict):
+        why = f"{excerpt(part, 60)}: not a part, which is an object"
+    elif not isinstance(kind, str):
+        why = "a part without a type" if kind is None else f"a part of the type {excerpt(kind, 60)}"
+    elif kind not in _PARTS:
+        why = f"{one_line(kind, 60)}: a part of an unknown type"
+    else:
+        try:
+            _PARTS[kind].model_validate(part, by_name=False)
+        except ValidationError as error:
+            why = f"{kind}: a part that is not valid MCP: {problem_of(error)}"
+        else:
+            return part
+    return {"type": "text", "text": f"[{why}, not shown]"}
+
+
+def structured_in(value: Any) -> Any:
+    """The structured value of a result, as the server sent it."""
+    return value[_HIDDEN] if isinstance(value, dict) and [*value] == [_HIDDEN] else value
+
+
+def remark_of(message: Any) -> str:
+    """What a user should know of a request that is declined, or of an error that a server logs; else empty.
+
+    >>> remark_of(types.JSONRPCRequest(jsonrpc="2.0", id=1, method="roots/list"))
+    'it asked for the list of folders, and zoolab declined (roots/list)'
+    """
+    method, params = getattr(message, "method", ""), getattr(message, "params", None) or {}
+    if method in _DECLINED:
+        told = params.get("message")
+        said = f" {one_line(excerpt(told, 160))}" if isinstance(told, str) else ""
+        return f"it {_DECLINED[method]}{said}, and zoolab declined ({method})"
+    if method == "notifications/message" and params.get("level") in _BAD_LEVELS:
+        data = params.get("data")
+        said = data if isinstance(data, str) else encode(data)
+        return f"it logged at level {params['level']}: {one_line(said)}"
+    return ""
 
 
 def entries_in(listed: Iterable[Any]) -> Iterator[Any]:
@@ -149,9 +224,8 @@ def tool_in(number: int, entry: Any) -> Listed:
 
 
 def offer_in(kind: Kind, number: int, entry: Any) -> Offer | str:
-    """A resource or a prompt of a listing, or a sentence that says why it is left out."""
-    model = types.Resource if kind == "resources" else types.Prompt
+    """A resource, a template or a prompt of a listing, or a sentence that says why it is left out."""
     try:
-        return Offer.of(model.model_validate(entry, by_name=False))
+        return Offer.of(_OFFERED[kind].model_validate(entry, by_name=False))
     except ValidationError as error:
         return f"{kind}[{number}] is left out: {problem_of(error)}"

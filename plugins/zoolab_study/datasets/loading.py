@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -88,6 +89,8 @@ def numbered_rows(path: Path, expected: str, most: int = MAX_BYTES) -> Iterator[
                 number, read = number + 1, read + len(line)
                 if len(line) > MAX_LINE or read > most:
                     raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
+                if number == 1:  # some editors of Windows write a mark
+                    line = line.removeprefix(BOM_UTF8)
                 if not line.strip():
                     continue
                 where = f"{path.name}, line {number},"
