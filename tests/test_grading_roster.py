@@ -118,6 +118,15 @@ def test_what_is_not_certain_is_not_filled_in_and_said(tmp_path, text, platform,
         assert sum("no certain submission" in line for line in done.remarks) == (1 if "has 2" in why else 2)
 
 
+def test_a_file_that_defines_nothing_of_the_lab_makes_no_doubt(tmp_path):
+    rows = (Row("bob/l1.py", 3, ()), Row("bob/helper.py", 0, (), beside=True))
+    alone = Row("carl.py", 0, (), beside=True)
+    done = fill(tmp_path, CANVAS, "canvas", grades({}, rows=(*rows, alone)))
+    assert done.text == CANVAS.replace("bob,A,7", "bob,A,3").replace("carl,B,,", "carl,B,0,")
+    two = (*rows, Row("bob/other.py", 0, ()))
+    assert fill(tmp_path, CANVAS, "canvas", grades({}, rows=two)).filled == 0
+
+
 def test_what_could_not_be_read_or_graded_gets_no_points(tmp_path):
     row = Row("bob.py", 0, (), unreadable=True)
     done = fill(

@@ -231,6 +231,7 @@ class _Owners:
                 told = f"lines {', '.join(map(str, sorted(possible)))} could be meant"
                 self._leave_out([name], told if possible else "nobody in the list", *possible)
         for line, several in found.items():
+            several = _without_helpers(several, given)
             row = given[several[0]]
             if len(several) > 1:
                 self._leave_out(several, f"line {line} has {len(several)} submissions", line)
@@ -252,6 +253,12 @@ class _Owners:
             return {line for number in named for line in self._numbers[number]}
         own = [first] if inside else [first, first.rpartition(".")[0]]
         return {line for each in own for line in self._others.get(_folded(each), ())}
+
+
+def _without_helpers(names: list[str], given: Mapping[str, Row | None]) -> list[str]:
+    """A student's submissions without those that define nothing of the lab, unless all are like that."""
+    rows = {name: given[name] for name in names}
+    return [name for name, row in rows.items() if row is None or not row.beside] or names
 
 
 def _index(
