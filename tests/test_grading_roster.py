@@ -127,6 +127,30 @@ def test_a_file_that_defines_nothing_of_the_lab_makes_no_doubt(tmp_path):
     assert fill(tmp_path, CANVAS, "canvas", grades({}, rows=two)).filled == 0
 
 
+def test_a_folder_of_all_submissions_is_no_name(tmp_path):
+    both = "all/ours/"
+    names = {f"{both}bob_124_901_l1.py": 5, f"{both}zoe.py": 1, f"{both}carl/bob.py": 2}
+    done = fill(tmp_path, CANVAS, "canvas", grades(names))
+    assert done.text == CANVAS.replace("bob,A,7", "bob,A,5").replace("carl,B,,", "carl,B,2,")
+    assert f"{both} is the folder of all submissions, so it is no name of a student" in done.remarks
+    assert f"{both}zoe.py: nobody in the list" in done.remarks
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["eve/bob.py", "eve/l1.py", "zoe.py"],
+        ["eve/bob.py"],
+        ["eve_999_1_x/bob.py", "eve_999_1_x/carl.py"],
+        ["carl/bob.py", "carl/l1.py"],
+    ],
+)
+def test_the_folder_of_one_student_is_not_passed_over(tmp_path, names):
+    done = fill(tmp_path, CANVAS, "canvas", grades(dict.fromkeys(names, 1)))
+    assert (done.text, done.filled) == (CANVAS, 0)
+    assert not any("folder of all" in line for line in done.remarks)
+
+
 def test_what_could_not_be_read_or_graded_gets_no_points(tmp_path):
     row = Row("bob.py", 0, (), unreadable=True)
     done = fill(

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from zoolab.errors import InvalidInput
@@ -115,6 +116,8 @@ def fill_roster(path: Path, platform: str, grades: ClassGrades, column: str | No
         if before.strip() not in ("", "-", grade):
             remarks.append(f"line {line.number}, {called}: was {excerpt(before)}, is {grade}")
         line.cells[at], filled = grade, filled + 1
+    if owners.wrapper:
+        remarks.append(f"{owners.wrapper} is the folder of all submissions, so it is no name of a student")
     remarks += [f"{name}: {why}" for name, why in owners.left_out.items()]
     written = marked + "".join(separator.join(line.cells) + line.end for line in (head, *lines))
     return Filled(written, filled, [*_other_points(kind, names, lines, at, grades), *remarks])
@@ -222,9 +225,10 @@ class _Owners:
         self._numbers, self._others = _index(kind, names, lines)
         given: dict[str, Row | None] = {row.name: row for row in grades.rows}
         given |= {each.name: None for each in grades.failed}
+        self.wrapper = self._shared(list(given))
         found: dict[int, list[str]] = {}
         for name in given:
-            possible = self._possible(name)
+            possible = self._possible(name.removeprefix(self.wrapper))
             if len(possible) == 1:
                 found.setdefault(min(possible), []).append(name)
             else:
@@ -244,6 +248,15 @@ class _Owners:
     def _leave_out(self, names: Sequence[str], why: str, *lines: int) -> None:
         self.left_out |= dict.fromkeys(names, why)
         self.uncertain.update(lines)
+
+    def _shared(self, names: Sequence[str]) -> str:
+        """Return the folder that all submissions are in, if it is nobody's; a student's folder is none."""
+        levels = zip(*(name.split("/")[:-1] for name in names), strict=False)
+        folders = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
+        shared = "".join(f"{each}/" for each in folders)
+        several = len({name.removeprefix(shared).partition("/")[0] for name in names}) > 1
+        owned = any(self._kind.in_name.search(each) or self._possible(f"{each}/") for each in folders)
+        return shared if several and not owned else ""
 
     def _possible(self, name: str) -> set[int]:
         """The lines that a submission may belong to, by its outermost name."""
