@@ -164,7 +164,9 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
     # Values are drawn for the work: a file's name wins nothing, and loses nothing.
     work = digest("\0".join(cells)) if cells else ""
     with kept_warm(lab, terms.unprotected) as isolation:
-        found = grade_cells(lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty)
+        found = grade_cells(
+            lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty, texts=handed.texts()
+        )
         if found.points < found.out_of:
             _check(lab, isolation)
     if cells and not found.points and (other := _meant_for(cells, lab)):

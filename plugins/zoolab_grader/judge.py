@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from zoolab.text.wording import listed
 from zoolab_grader.channel import UNEXPLAINED, Closed, Gone, Late, Process, Wait, in_words
 from zoolab_grader.isolation import Isolation
 from zoolab_grader.labs import Case, Lab
+from zoolab_grader.missing import Known
 from zoolab_grader.student import Student, Wrong, cleaned
-from zoolab_grader.submissions import read_cells
+from zoolab_grader.submissions import hand_in
 from zoolab_grader.worker.jail import UNPROTECTED
 
 DEFAULT_SEED = "zoolab"
@@ -26,6 +28,8 @@ MAX_NOTES = 20
 #: Lines of a cell that are named if they were left out.
 MAX_LINES = 5
 MAX_HAPPENED = 2_000
+#: The part of the cases from which on their reason is that of the whole submission.
+MOST = 0.9
 #: The part of the time for all cells from which on one cell has taken all of it.
 ALONE = 0.9
 
@@ -81,11 +85,12 @@ class Grade:
 
     @property
     def nothing(self) -> str:
-        """Why there is no point at all: the one reason of all cases, what was odd, or both; may be empty."""
+        """Why there is no point at all: the reason of most cases, what was odd, or both; may be empty."""
         if self.points:
             return ""
-        told = {case.happened for case in self.cases}
-        reason = told.pop() if len(told) == 1 else ""
+        told = Counter(case.happened for case in self.cases)
+        reason, times = next(iter(told.most_common(1)), ("", 0))
+        reason = reason if times > MOST * len(self.cases) else ""
         return "; ".join(filter(None, [reason, *(note for note in self.notes[:1] if note not in reason)]))
 
 
@@ -99,12 +104,13 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
     >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
     ('gone.py cannot be read: No such file or directory',)
     """
+    handed, cells = hand_in(path.name, path), list[str]()
     try:
-        cells = read_cells(path)
+        cells = handed.cells()
         unreadable = "" if cells else f"{path.name} has no code"
     except InvalidInput as error:
-        cells, unreadable = [], str(error)
-    return grade_cells(lab, cells, isolation, seed, path.name, unreadable)
+        unreadable = str(error)
+    return grade_cells(lab, cells, isolation, seed, path.name, unreadable, texts=handed.texts())
 
 
 def grade_cells(
@@ -115,10 +121,12 @@ def grade_cells(
     name: str = "cells",
     unreadable: str = "",
     watch: Callable[[int, int], None] | None = None,
+    texts: Sequence[tuple[str, str]] = (),
 ) -> Grade:
     """As `grade`, for cells that were read already; `unreadable` says why there are none.
 
-    `watch` is told how many cases are done, and of how many.
+    `watch` is told how many cases are done, and of how many. `texts` are the cells that are not code, each
+    with what it is called.
 
     >>> from zoolab_grader.isolation import Plain
     >>> nothing = Lab("l0", "Nothing", ())
@@ -126,7 +134,8 @@ def grade_cells(
     ('it is a picture',)
     """
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
-    student, found = Student(loading.start, lab.seconds), list[CaseGrade]()
+    known = Known(cells, texts, lab.functions)
+    student, found = Student(loading.start, lab.seconds, known), list[CaseGrade]()
     try:
         for case in lab.cases:
             began = cpu_time()
@@ -239,7 +248,7 @@ class _Loading:
                 return False
             took[number] = wait.charged - before
             self._note(reply.get("problem"), number, student)
-            self._note_left_out(reply.get("left_out"), number)
+            self._note_left_out(reply.get("left_out"), number, student)
         student.left -= wait.charged
         return True
 
@@ -247,7 +256,7 @@ class _Loading:
         self.ends += 1
         self.deadly |= numbers
         self.notes.append(note)
-        student.broken |= {self.cells[number - 1]: note for number in numbers}
+        student.known.broken |= {self.cells[number - 1]: note for number in numbers}
 
     def _note(self, problem: object, number: int, student: Student) -> None:
         if self.noted or not isinstance(problem, dict) or len(self.notes) >= MAX_NOTES:
@@ -256,11 +265,14 @@ class _Loading:
         note = f"{where}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
         if "module" in problem:
             note += f" (this lab offers only {' and '.join(('the standard library', *self.lab.uses))})"
-        student.broken[self.cells[number - 1]] = note
+        cell = self.cells[number - 1]
+        student.known.broken[cell] = note
+        if isinstance(problem.get("undefined"), str):
+            student.known.undefined[cell] = problem["undefined"]
         if note not in self.notes:
             self.notes.append(note)
 
-    def _note_left_out(self, left_out: object, number: int) -> None:
+    def _note_left_out(self, left_out: object, number: int, student: Student) -> None:
         """Note which lines of a cell did nothing. The process says so: a claim, and bounded."""
         if self.noted or not isinstance(left_out, list) or not left_out or len(self.not_run) >= MAX_NOTES:
             return
@@ -273,7 +285,9 @@ class _Loading:
             lines.append(f"line {line} (`{text.replace('`', chr(39))}`{more})")
         if len(left_out) > MAX_LINES:
             lines.append("others")
-        self.not_run.append(f"cell {number}: not run here, because it is not Python: {', '.join(lines)}")
+        note = f"cell {number}: not run here, because it is not Python: {', '.join(lines)}"
+        self.not_run.append(note)
+        student.known.not_run[self.cells[number - 1]] = note
 
 
 def _slowest(took: dict[int, float], seconds: float, left: float) -> set[int]:

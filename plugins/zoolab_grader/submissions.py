@@ -116,6 +116,19 @@ class Handed:
             raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
         return [cell for cell in cells if cell.strip()]
 
+    def texts(self) -> list[tuple[str, str]]:
+        """Return the cells of a notebook that are not code, each with what it is called."""
+        try:
+            cells = json.loads(self.data.decode("utf-8-sig"))["cells"] if self.suffix == ".ipynb" else []
+            kinds = {"markdown": "the Markdown cell", "raw": "the raw cell"}
+            return [
+                (f"{kinds[cell['cell_type']]} at place {place} of the notebook", "".join(cell["source"]))
+                for place, cell in enumerate(cells, 1)
+                if cell["cell_type"] in kinds
+            ]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return []
+
 
 def _source(data: bytes) -> str:
     encoding = lookup(tokenize.detect_encoding(io.BytesIO(data).readline)[0])
