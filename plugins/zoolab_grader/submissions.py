@@ -21,6 +21,7 @@ from zlib import crc32
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest
 from zoolab_grader.outputs import MAX_WITH_OUTPUTS, without_outputs
+from zoolab_grader.scripts import cells_of_script
 from zoolab_grader.worker.cells import without_magics
 
 MAX_BYTES = 20_000_000
@@ -36,7 +37,6 @@ _HEAD = 20_000
 _CASES = re.compile(r"^from zoolab_grader import .*?^LAB = Lab\(", re.MULTILINE | re.DOTALL)
 
 _CONFLICT = re.compile(r"^<{7} |^>{7} ", re.MULTILINE)
-_CELL_MARK = re.compile(r"^# %%(.*)$", re.MULTILINE)
 
 
 def read_cells(path: Path) -> list[str]:
@@ -71,14 +71,6 @@ def _why_unread(text: str, error: Exception) -> str:
     return "its cells are not there, or are no list of cells"
 
 
-def cells_of_script(text: str) -> list[str]:
-    """The cells of code of a py:percent file; a file without marks is one cell."""
-    before, *marked = _CELL_MARK.split(text)
-    pairs = zip(marked[::2], marked[1::2], strict=True)
-    code = [part for head, part in pairs if "[markdown]" not in head and "[raw]" not in head]
-    return [part.removeprefix("\n") for part in (before, *code)]
-
-
 SUFFIXES = (".ipynb", ".py")
 ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
 
@@ -109,7 +101,7 @@ class Handed:
             text = self.data.decode("utf-8-sig") if is_notebook else _source(self.data)
         except (SyntaxError, UnicodeError, LookupError) as error:
             raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
-        cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text)
+        cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text, name)
         if len(cells) > MAX_CELLS:
             raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
         if sum(map(len, cells)) > MAX_CODE:
