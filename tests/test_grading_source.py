@@ -233,6 +233,27 @@ def test_outputs_do_not_make_a_notebook_too_large(tmp_path):
     assert read_cells(path) == ["x = 1", 'y = {"outputs": [1]}']
 
 
+@pytest.mark.parametrize("as_list", [False, True])
+def test_pictures_and_widgets_do_not_make_a_notebook_too_large(as_list, tmp_path):
+    large = "A" * (MAX_BYTES // 2)
+    picture = f"![x](data:image/png;base64,{large}) words"
+    code = f"x = 'data:image/png;base64,{'A' * 2000}'"
+    text: dict[str, object] = {"cell_type": "markdown", "attachments": {"a.png": {"image/png": large}}}
+    text["source"] = ["# T\n", picture] if as_list else picture
+    widgets = {"application/vnd.jupyter.widget-state+json": {"state": {"x": [large]}}}
+    cells = [
+        {"source": code, "cell_type": "code"},
+        text,
+        {"cell_type": "code", "source": [code], "outputs": []},
+    ]
+    path = saved(tmp_path, "a.ipynb", json.dumps({"cells": cells, "metadata": {"widgets": widgets}}))
+    assert read_cells(path) == [code, code]
+    left = json.loads(without_outputs(path.read_bytes()))
+    assert left["metadata"] == {"widgets": {}}
+    assert left["cells"][1]["attachments"] == {}
+    assert "".join(left["cells"][1]["source"]).endswith("![x]() words")
+
+
 @given(st.text(alphabet='"\\\\[]{},: outputs\né', max_size=60))
 def test_only_the_outputs_of_cells_are_taken_out(text):
     left = json.loads(without_outputs(with_outputs(text)))
