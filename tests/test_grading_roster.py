@@ -151,6 +151,34 @@ def test_the_folder_of_one_student_is_not_passed_over(tmp_path, names):
     assert not any("folder of all" in line for line in done.remarks)
 
 
+def test_a_list_without_the_column_that_names_submissions_says_so(tmp_path):
+    text = "Student,SIS Login ID,l1\nAnna,anna,\nBob,bob,\n"
+    done = fill(tmp_path, text, "canvas", grades({"anna_123_900_l1.py": 3, "bob.py": 2}))
+    assert done.text == text.replace("bob,", "bob,2")
+    assert done.remarks == [
+        "line 2, Anna: unknown, because the list has no column ID",
+        "anna_123_900_l1.py: named by the ID, and the list has no such column",
+    ]
+
+
+def test_who_is_excused_stays_excused(tmp_path):
+    text = CANVAS.replace("bob,A,7", "bob,A,EX")
+    done = fill(tmp_path, text, "canvas", grades({"bob.py": 5}))
+    assert (done.text, done.filled) == (text, 0)
+    assert 'line 4, =HYPERLINK(\\"x\\"): stays EX, the grade would be 5' in done.remarks
+
+
+@pytest.mark.parametrize("before", ["sep=,\r\n", "\ufeffsep=,\n", ""])
+def test_a_list_that_a_table_program_has_saved_is_read(before, tmp_path):
+    text = f"{before}Student,ID,l1\nAnna,123.0,\nBob,1.24E+02,\n"
+    done = fill(
+        tmp_path, text, "canvas", grades({"anna_123_900_l1.py": 3, "x_02_900_l1.py": 4, "x_0_1_l1.py": 5})
+    )
+    assert done.text == text.replace("123.0,", "123.0,3")
+    assert done.remarks[0] == f"line {4 if before else 3}, Bob: no submission"
+    assert done.filled == 1
+
+
 def test_what_could_not_be_read_or_graded_gets_no_points(tmp_path):
     row = Row("bob.py", 0, (), unreadable=True)
     done = fill(

@@ -37,6 +37,8 @@ class Platform:
     grade: str = ""
     #: Whether a column for the grade may be added: elsewhere a new column means something else.
     adds: bool = False
+    #: What stands in the place of a grade if there is to be none.
+    excused: str = ""
 
 
 PLATFORMS: Mapping[str, Platform] = {
@@ -48,6 +50,7 @@ PLATFORMS: Mapping[str, Platform] = {
             re.compile(r"_(\d+)(?=_\d+_)"),
             ("SIS User ID", "SIS Login ID", "Integration ID"),
             (("Student",),),
+            excused="EX",
         ),
         Platform(
             "moodle",
@@ -108,11 +111,14 @@ def fill_roster(path: Path, platform: str, grades: ClassGrades, column: str | No
         row, called = owners.rows.get(line.number), _called(kind, names, line)
         if row is None:
             if _is_student(kind, names, line):
-                why = "no certain submission" if line.number in owners.uncertain else "no submission"
+                why = "no certain submission" if line.number in owners.uncertain else owners.otherwise
                 remarks.append(f"line {line.number}, {called}: {why}")
             continue
         line.cells.extend([""] * (at + 1 - len(line.cells)))
         before, grade = value_of(line.cells[at]), _number(row.total)
+        if kind.excused and before.strip().upper() == kind.excused:
+            remarks.append(f"line {line.number}, {called}: stays {kind.excused}, the grade would be {grade}")
+            continue
         if before.strip() not in ("", "-", grade):
             remarks.append(f"line {line.number}, {called}: was {excerpt(before)}, is {grade}")
         line.cells[at], filled = grade, filled + 1
@@ -130,14 +136,15 @@ def check_roster(path: Path, platform: str, lab: Lab, column: str | None = None)
     _column(path, kind, [value_of(cell) for cell in head.cells], lab, column)
 
 
-def lines_of(text: str, separator: str) -> Iterator[Line]:
+def lines_of(text: str, separator: str, number: int = 1) -> Iterator[Line]:
     r"""Yield the lines of a CSV text; joined again they are the text. A quoted cell may have line breaks.
 
     >>> [line.cells for line in lines_of('a,"b\n,c"\r\nd', ",")]
     [['a', '"b\n,c"'], ['d']]
     """
-    cell = re.compile(rf'"(?:[^"]|"")*"[^{separator}\r\n]*|[^{separator}\r\n]*')
-    place, number, cells = 0, 1, list[str]()
+    rest = rf"[^{re.escape(separator)}\r\n]*"
+    cell = re.compile(rf'"(?:[^"]|"")*"{rest}|{rest}')
+    place, cells = 0, list[str]()
     first = number
     while place < len(text) or cells:
         found = cell.match(text, place)
@@ -173,15 +180,17 @@ def _quoted(value: str, separator: str) -> str:
 
 
 def _table(path: Path, kind: Platform) -> tuple[str, Line, list[Line], str]:
-    """The byte order mark, if there is one, the head, the lines, and what separates cells."""
+    """What stands before the head, if anything, the head, the lines, and what separates cells."""
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidInput(f"{path} is not UTF-8", advice="export it again, or save it as UTF-8") from None
-    marked = "\ufeff" if text.startswith("\ufeff") else ""
+    # A byte order mark, and a line in which Excel is told what separates cells.
+    before = re.match(r"\ufeff?(?:sep=(.)(?:\r?\n|\r))?", text)
+    marked, told = (before[0], before[1]) if before else ("", None)
     known = {kind.number, *kind.keys}
-    for separator in (",", ";", "\t"):
-        lines = list(lines_of(text[len(marked) :], separator))
+    for separator in (told,) if told else (",", ";", "\t"):
+        lines = list(lines_of(text[len(marked) :], separator, 2 if told else 1))
         if lines and known & {value_of(cell).strip() for cell in lines[0].cells}:
             return marked, lines[0], lines[1:], separator
     raise InvalidInput(
@@ -221,10 +230,13 @@ class _Owners:
         self.left_out: dict[str, str] = {}
         #: Lines that a submission may belong to, and that get no grade.
         self.uncertain = set[int]()
+        #: What is said of the other lines.
+        self.otherwise = "no submission"
         self._kind = kind
         self._numbers, self._others = _index(kind, names, lines)
         given: dict[str, Row | None] = {row.name: row for row in grades.rows}
         given |= {each.name: None for each in grades.failed}
+        lacking = kind.number not in map(str.strip, names)
         self.wrapper = self._shared(list(given))
         found: dict[int, list[str]] = {}
         for name in given:
@@ -233,7 +245,11 @@ class _Owners:
                 found.setdefault(min(possible), []).append(name)
             else:
                 told = f"lines {', '.join(map(str, sorted(possible)))} could be meant"
-                self._leave_out([name], told if possible else "nobody in the list", *possible)
+                unknown = "nobody in the list"
+                if lacking and kind.in_name.search(name.removeprefix(self.wrapper).partition("/")[0]):
+                    unknown = f"named by the {kind.number}, and the list has no such column"
+                    self.otherwise = f"unknown, because the list has no column {kind.number}"
+                self._leave_out([name], told if possible else unknown, *possible)
         for line, several in found.items():
             several = _without_helpers(several, given)
             row = given[several[0]]
@@ -282,12 +298,23 @@ def _index(
     others: dict[str, set[int]] = {}
     for line in lines:
         values = _values(names, line)
-        for digits in re.findall(r"\d+$", values.get(kind.number, "")):
+        for digits in _digits(values.get(kind.number, "")):
             numbers.setdefault(digits, set()).add(line.number)
         told = [values.get(name, "") for name in (kind.number, *kind.keys)]
         for key in {_folded(each) for each in (*told, *_spellings(kind, values))} - {""}:
             others.setdefault(key, set()).add(line.number)
     return numbers, others
+
+
+def _digits(value: str) -> list[str]:
+    """Return the number at the end of a value. A table program may have made it a fraction, or rounded it.
+
+    >>> _digits("Participant 12"), _digits("1001.0"), _digits("1.002E+03")
+    (['12'], ['1001'], [])
+    """
+    value = value.strip()
+    rounded = re.fullmatch(r"\d+([.,]\d+)?[eE]\+?\d+", value)
+    return [] if rounded else re.findall(r"\d+$", re.sub(r"^(\d+)[.,]0+$", r"\1", value))
 
 
 def _values(names: Sequence[str], line: Line) -> dict[str, str]:
