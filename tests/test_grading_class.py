@@ -73,6 +73,40 @@ def test_no_two_submissions_have_the_same_name_and_none_comes_twice(tmp_path):
     assert names_at(*places) == ["blue/anna/l1.py", "red/anna/l1.py"]
 
 
+def test_what_came_with_the_handout_or_was_installed_is_nobodys_work(tmp_path):
+    given = "from zoolab_grader import Lab, case\n\nLAB = Lab('sums', 'Sums', functions=('add',))\n"
+    own = {"anna/l1/l1.ipynb": RIGHT, "bob/cases.py": RIGHT, "carl/l1.py": RIGHT, "carl/pyvenv.cfg": ""}
+    others = {
+        "anna/l1/cases.py": given,
+        "anna/.keep": "",
+        "anna/env/pyvenv.cfg": "",
+        "anna/env/bin/activate_this.py": "x = 1",
+        "bob/__init__.py": "\n",
+        "bob/node_modules/gyp.py": "x = 1",
+        "carl/lib/site-packages/pip.py": "x = 1",
+    }
+    folder = make_class(tmp_path / "class", {**own, **others})
+    submissions, skipped = find_submissions([folder])
+    assert list(submissions) == ["anna/l1/l1.ipynb", "bob/cases.py", "carl/l1.py"]
+    told = dict(skipped)
+    assert told["anna/l1/cases.py"] == "it came with the lab"
+    assert told["anna/env"] == "it is a virtual environment"
+    assert told["bob/__init__.py"] == "it is empty"
+    packages = "it is a folder of installed packages"
+    assert (told["bob/node_modules"], told["carl/lib/site-packages"]) == (packages, packages)
+
+
+@pytest.mark.slow
+def test_what_defines_nothing_of_the_lab_is_noted(tmp_path, lab):
+    codes = {
+        "a.py": WRONG,
+        "b.py": "def sub(a, b):\n    return add(a, b)\n",
+        "c.ipynb": "if True:\n    add = 1",
+    }
+    rows = grade_class(lab, make_class(tmp_path / "class", codes), jobs=1).rows
+    assert [row.beside for row in rows] == [False, True, False]
+
+
 def test_hidden_files_checkpoints_and_links_are_passed_over_and_named(tmp_path):
     folder = make_class(
         tmp_path / "class",

@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
-from zoolab_grader import Callback, Frame, Lab, Student, Wrong, case, grade_cells
+from zoolab_grader import Callback, Frame, Lab, Student, Wrong, case, grade, grade_cells
 from zoolab_grader.channel import (
     MAX_MEMORY,
     MAX_TOTAL,
@@ -125,6 +125,44 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
 )
 def test_what_went_wrong_is_said_in_plain_words(cell, words, each):
     assert asked(each, cell).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (["x = 1", "print(f())"], ": no cell defines it"),
+        (
+            ["x = f\ndef f(): pass"],
+            ", because its code could not be run: cell 1, line 1: NameError: name 'f'",
+        ),
+        (["x = 1", "def F_(): pass", "f()"], ": no cell defines it, but cell 2 defines `F_`"),
+        (["class A:\n    def f(self): pass"], ": no cell defines it, but cell 1 has an indented `def f`"),
+        (
+            ["%%typecheck\ndef f(): pass", "f()"],
+            ": cell 1: not run here, because it is not Python: line 1 (`%%",
+        ),
+        (["if 0:\n    f = 1\nf = 1\ndel f", "f()"], ""),
+    ],
+)
+def test_why_a_name_is_missing_is_said_if_it_is_known(cells, why, strongest):
+    assert asked(strongest, *cells).startswith(f"there is no `f` in the submission{why}")
+    assert why or asked(strongest, *cells).endswith("submission")
+
+
+@pytest.mark.parametrize(("kind", "called"), [("markdown", "Markdown"), ("raw", "raw")])
+def test_a_function_in_a_cell_that_is_not_code_is_found(kind, called, strongest, tmp_path):
+    cells = [("code", "x = 1"), (kind, ["import re\n", "def f(): pass"]), ("code", "f()")]
+    text = {"cells": [{"cell_type": each, "source": source} for each, source in cells]}
+    (tmp_path / "a.ipynb").write_text(json.dumps(text))
+
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        student.call("f")
+
+    made = grade(replace(LAB, cases=(calls,)), tmp_path / "a.ipynb", strongest)
+    told = f"the {called} cell at place 2 of the notebook has it: make it a cell of code"
+    assert made.cases[0].happened == f"there is no `f` in the submission: no cell defines it, but {told}"
 
 
 def test_a_name_that_a_failed_cell_should_have_made_leads_to_that_cell(strongest):
@@ -427,6 +465,24 @@ def test_an_endless_cell_is_the_one_timeout(strongest):
     grade = grade_cells(lab, ["def f():\n    while True: pass", "f()"], strongest)
     assert grade.notes == ("cell 2 did not finish within 1 second; it is left out",)
     assert grade.cases[0].happened == "`f` did not return within 0.05 seconds"
+
+
+def test_the_slowest_cells_are_left_out_and_not_the_one_that_was_running(strongest):
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        assert student.call("f").value == 1
+
+    waits = "import time\ntime.sleep(1.2)"
+    lab = replace(LAB, seconds=1.5, cases=(calls,))
+    cells = ["x = 1", waits, waits + " ", "time.sleep(0.9)\ndef f(): return 1", "x = 2"]
+    grade = grade_cells(lab, cells, strongest)
+    assert grade.points == 1, grade
+    said = "the cells took 3 seconds together, the longest were "
+    assert grade.notes[0].startswith(said)
+    assert grade.notes[0].endswith(("; cell 2 is left out", "; cell 3 is left out"))
+    assert "cell 1" not in grade.notes[0]
+    assert "cell 4 (0." in grade.notes[0]
 
 
 @pytest.mark.slow

@@ -177,6 +177,8 @@ def test_the_class_page_says_why_somebody_has_no_points(tmp_path):
     assert "none.py: there is no add; cell 1: SyntaxError: <no>" in page.text
     assert page.links.count(f"students/{page_name('none.py')}") == 2
     assert kept("half.py", PASSED, *lost).grade.nothing == ""
+    most = [lost[0]] * 20 + [replace(lost[0], happened="the model was not asked")]
+    assert kept("most.py", *most).grade.nothing == lost[0].happened
 
 
 def test_what_was_added_by_hand_is_on_every_page(tmp_path):

@@ -118,6 +118,67 @@ def test_what_is_not_certain_is_not_filled_in_and_said(tmp_path, text, platform,
         assert sum("no certain submission" in line for line in done.remarks) == (1 if "has 2" in why else 2)
 
 
+def test_a_file_that_defines_nothing_of_the_lab_makes_no_doubt(tmp_path):
+    rows = (Row("bob/l1.py", 3, ()), Row("bob/helper.py", 0, (), beside=True))
+    alone = Row("carl.py", 0, (), beside=True)
+    done = fill(tmp_path, CANVAS, "canvas", grades({}, rows=(*rows, alone)))
+    assert done.text == CANVAS.replace("bob,A,7", "bob,A,3").replace("carl,B,,", "carl,B,0,")
+    two = (*rows, Row("bob/other.py", 0, ()))
+    assert fill(tmp_path, CANVAS, "canvas", grades({}, rows=two)).filled == 0
+
+
+def test_a_folder_of_all_submissions_is_no_name(tmp_path):
+    both = "all/ours/"
+    names = {f"{both}bob_124_901_l1.py": 5, f"{both}zoe.py": 1, f"{both}carl/bob.py": 2}
+    done = fill(tmp_path, CANVAS, "canvas", grades(names))
+    assert done.text == CANVAS.replace("bob,A,7", "bob,A,5").replace("carl,B,,", "carl,B,2,")
+    assert f"{both} is the folder of all submissions, so it is no name of a student" in done.remarks
+    assert f"{both}zoe.py: nobody in the list" in done.remarks
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["eve/bob.py", "eve/l1.py", "zoe.py"],
+        ["eve/bob.py"],
+        ["eve_999_1_x/bob.py", "eve_999_1_x/carl.py"],
+        ["carl/bob.py", "carl/l1.py"],
+    ],
+)
+def test_the_folder_of_one_student_is_not_passed_over(tmp_path, names):
+    done = fill(tmp_path, CANVAS, "canvas", grades(dict.fromkeys(names, 1)))
+    assert (done.text, done.filled) == (CANVAS, 0)
+    assert not any("folder of all" in line for line in done.remarks)
+
+
+def test_a_list_without_the_column_that_names_submissions_says_so(tmp_path):
+    text = "Student,SIS Login ID,l1\nAnna,anna,\nBob,bob,\n"
+    done = fill(tmp_path, text, "canvas", grades({"anna_123_900_l1.py": 3, "bob.py": 2}))
+    assert done.text == text.replace("bob,", "bob,2")
+    assert done.remarks == [
+        "line 2, Anna: unknown, because the list has no column ID",
+        "anna_123_900_l1.py: named by the ID, and the list has no such column",
+    ]
+
+
+def test_who_is_excused_stays_excused(tmp_path):
+    text = CANVAS.replace("bob,A,7", "bob,A,EX")
+    done = fill(tmp_path, text, "canvas", grades({"bob.py": 5}))
+    assert (done.text, done.filled) == (text, 0)
+    assert 'line 4, =HYPERLINK(\\"x\\"): stays EX, the grade would be 5' in done.remarks
+
+
+@pytest.mark.parametrize("before", ["sep=,\r\n", "\ufeffsep=,\n", ""])
+def test_a_list_that_a_table_program_has_saved_is_read(before, tmp_path):
+    text = f"{before}Student,ID,l1\nAnna,123.0,\nBob,1.24E+02,\n"
+    done = fill(
+        tmp_path, text, "canvas", grades({"anna_123_900_l1.py": 3, "x_02_900_l1.py": 4, "x_0_1_l1.py": 5})
+    )
+    assert done.text == text.replace("123.0,", "123.0,3")
+    assert done.remarks[0] == f"line {4 if before else 3}, Bob: no submission"
+    assert done.filled == 1
+
+
 def test_what_could_not_be_read_or_graded_gets_no_points(tmp_path):
     row = Row("bob.py", 0, (), unreadable=True)
     done = fill(

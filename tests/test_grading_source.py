@@ -57,6 +57,39 @@ def test_a_script_with_marks_is_as_many(tmp_path):
     assert read_cells(saved(tmp_path, "a.py", text)) == ['"""Words."""\n', "x = 1\n\n", "y = 2\n"]
 
 
+LIGHT = "# ---\n# jupyter:\n#   jupytext:\n#     text_representation:\n#       format_name: light\n# ---\n"
+DATABRICKS = "# Databricks notebook source\n# MAGIC %md\n# MAGIC # T\n\n# COMMAND ----------\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("# -*- coding: utf-8 -*-\n#%% a\nx = 1\n#%%%\ny = 2\n#%% [markdown]\nWords", ["x = 1\n", "y = 2\n"]),
+        ("#!/usr/bin/env python\n# coding: utf-8\n\n# # T\n\n# In[1]:\nx = 1\n# In[ ]:\ny", ["x = 1\n", "y"]),
+        ("# %% [md]\nWords\n# %%\nx = 1", ["x = 1"]),
+        ("#%%\r\nx = 1\r\n#%%\r\ny = 2", ["x = 1\n", "y = 2"]),
+        (
+            f"{LIGHT}\n# # T\n\nimport x\n\nif x:\n\n    y = 1\n\n# + tags=[]\na = 1\n\nb = 2\n# -\n\nc = 3",
+            ["import x", "if x:\n\n    y = 1\n\n", "a = 1\n\nb = 2\n", "c = 3"],
+        ),
+        ("x = 1\n\n# + more\ny = 2\n# -\n", ["x = 1\n\n# + more\ny = 2\n# -\n"]),
+        (
+            f"{DATABRICKS}# MAGIC %python\n# MAGIC x = 1\n\n# COMMAND ----------\n\ny = 2\n",
+            ["\nx = 1", "y = 2"],
+        ),
+        (f"{DATABRICKS}# MAGIC %%time\n# MAGIC x = 1", ["%%time\nx = 1"]),
+    ],
+)
+def test_a_notebook_that_became_a_script_keeps_its_cells(text, cells, tmp_path):
+    assert read_cells(saved(tmp_path, "a.py", text)) == cells
+
+
+def test_a_notebook_of_marimo_is_named(tmp_path):
+    text = "import marimo\n\napp = marimo.App()\n\n@app.cell\ndef _():\n    x = 1\n    return\n"
+    with pytest.raises(InvalidInput, match=r"a.py is a marimo notebook.*`marimo export ipynb a.py -o"):
+        read_cells(saved(tmp_path, "a.py", text))
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -198,6 +231,27 @@ def with_outputs(text: str) -> bytes:
 def test_outputs_do_not_make_a_notebook_too_large(tmp_path):
     path = saved(tmp_path, "a.ipynb", with_outputs("x" * (MAX_BYTES + 1)))
     assert read_cells(path) == ["x = 1", 'y = {"outputs": [1]}']
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_pictures_and_widgets_do_not_make_a_notebook_too_large(as_list, tmp_path):
+    large = "A" * (MAX_BYTES // 2)
+    picture = f"![x](data:image/png;base64,{large}) words"
+    code = f"x = 'data:image/png;base64,{'A' * 2000}'"
+    text: dict[str, object] = {"cell_type": "markdown", "attachments": {"a.png": {"image/png": large}}}
+    text["source"] = ["# T\n", picture] if as_list else picture
+    widgets = {"application/vnd.jupyter.widget-state+json": {"state": {"x": [large]}}}
+    cells = [
+        {"source": code, "cell_type": "code"},
+        text,
+        {"cell_type": "code", "source": [code], "outputs": []},
+    ]
+    path = saved(tmp_path, "a.ipynb", json.dumps({"cells": cells, "metadata": {"widgets": widgets}}))
+    assert read_cells(path) == [code, code]
+    left = json.loads(without_outputs(path.read_bytes()))
+    assert left["metadata"] == {"widgets": {}}
+    assert left["cells"][1]["attachments"] == {}
+    assert "".join(left["cells"][1]["source"]).endswith("![x]() words")
 
 
 @given(st.text(alphabet='"\\\\[]{},: outputs\né', max_size=60))

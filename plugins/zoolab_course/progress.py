@@ -16,7 +16,8 @@ from zoolab.text.markup import visible
 from zoolab_grader.isolation import shut_in
 from zoolab_grader.judge import CaseGrade, grade
 from zoolab_grader.labs import lab_names, load_lab
-from zoolab_grader.submissions import cells_of_script, read_cells
+from zoolab_grader.scripts import cells_of_script
+from zoolab_grader.submissions import read_cells
 
 #: The names of the course's notebooks.
 LESSONS = "[0-9][0-9]-*.ipynb"

@@ -23,7 +23,7 @@ from zoolab_grader.judge import DEFAULT_SEED, CaseGrade, Grade, grade_case, grad
 from zoolab_grader.labs import load_lab
 from zoolab_grader.report import prose
 from zoolab_grader.student import Student
-from zoolab_grader.submissions import read_cells
+from zoolab_grader.submissions import hand_in, read_cells
 from zoolab_grader.worker.cells import without_magics
 
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
@@ -141,9 +141,11 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
         saved = [cell.strip() for cell in read_cells(submission)]
         unsaved = tuple(_unsaved(saved, submission.name, found.functions))
         states = tuple(_states(saved))
-    cells, source = _cells_of(submission)
+    cells, source, texts = _cells_of(submission)
     with kept_warm(found, unprotected=True) as isolation:
-        grade = grade_cells(shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line())
+        grade = grade_cells(
+            shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line(), texts=texts
+        )
     if isinstance(isolation, InProcess):
         states = (*states, _IN_PROCESS)
     return Checked(grade, source, states, unsaved)
@@ -236,17 +238,19 @@ def _progress_line() -> Callable[[int, int], None] | None:
     return show
 
 
-def _cells_of(submission: str | Path | None) -> tuple[list[str], str]:
+def _cells_of(submission: str | Path | None) -> tuple[list[str], str, list[tuple[str, str]]]:
+    """Return the cells, where they came from in words, and the cells that are not code."""
     if submission is None:
-        return _cells_that_ran()
+        return *_cells_that_ran(), []
     text = str(submission)
     if isinstance(submission, Path) or (text.endswith((".ipynb", ".py")) and "\n" not in text):
         path = Path(submission)
         if not path.is_file():
             raise InvalidInput(f"no file {text}", expected="a notebook, a .py file, or code")
         saved = datetime.fromtimestamp(path.stat().st_mtime)
-        return read_cells(path), f"{path.name} as saved at {saved:%H:%M on %d %B}"
-    return [text], "the code given"
+        handed = hand_in(path.name, path)
+        return handed.cells(), f"{path.name} as saved at {saved:%H:%M on %d %B}", handed.texts()
+    return [text], "the code given", []
 
 
 def _cells_that_ran() -> tuple[list[str], str]:

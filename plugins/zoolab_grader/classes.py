@@ -25,7 +25,7 @@ from zoolab_grader.isolation import Isolation, kept_warm, shut_in
 from zoolab_grader.judge import grade_cells
 from zoolab_grader.labs import Lab, case, folder_of, lab_names, lab_version, load_lab
 from zoolab_grader.student import Student
-from zoolab_grader.submissions import Handed, find_submissions, hand_in, shape_of
+from zoolab_grader.submissions import Handed, find_submissions, hand_in, names_made, shape_of
 from zoolab_study.jobs import Jobs, Lost, Workers
 
 # A submission that has ended a worker this often, with no other beside it, is given up.
@@ -164,7 +164,9 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
     # Values are drawn for the work: a file's name wins nothing, and loses nothing.
     work = digest("\0".join(cells)) if cells else ""
     with kept_warm(lab, terms.unprotected) as isolation:
-        found = grade_cells(lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty)
+        found = grade_cells(
+            lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty, texts=handed.texts()
+        )
         if found.points < found.out_of:
             _check(lab, isolation)
     if cells and not found.points and (other := _meant_for(cells, lab)):
@@ -172,7 +174,8 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
         found = replace(found, notes=(note, *found.notes))
     cases = tuple(replace(each, walk=_bounded(each.walk)) for each in found.cases)
     grade = replace(found, submission=handed.name, cases=cases, seed=terms.seed_name)
-    kept = handed.content, bool(unreadable), work, shape_of(cells)
+    beside = bool(cells) and not found.points and names_made(cells).isdisjoint(lab.functions)
+    kept = handed.content, bool(unreadable), work, shape_of(cells), beside
     return Kept(grade, terms.version, *kept)
 
 

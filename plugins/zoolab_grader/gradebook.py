@@ -71,7 +71,8 @@ class Kept:
     """A graded submission as it is kept; equal terms and content would give the same grade again.
 
     `content` is the hash of the bytes that were graded, `work` that of the code in them, if there is any, and
-    `shape` what is compared with others' work.
+    `shape` what is compared with others' work. `beside` is true if it can be read and defines nothing that
+    the lab asks for: it may be a file that belongs to the work.
     """
 
     grade: Grade
@@ -80,6 +81,7 @@ class Kept:
     unreadable: bool
     work: str = ""
     shape: Shape = frozenset()
+    beside: bool = False
 
     @property
     def name(self) -> str:
@@ -304,6 +306,7 @@ class Row:
     shape: Shape = frozenset()
     manual: Manual = UNCHANGED
     walks: frozenset[str] = frozenset()
+    beside: bool = False
 
     @property
     def total(self) -> float:
@@ -416,6 +419,6 @@ class ClassGrades:
                 told = kept.unreadable, grade.nothing, kept.work, grade.unprotected, kept.shape
                 walks = frozenset(case.name for case in cases if case.walk)
                 by_hand = manual.pop(kept.name, UNCHANGED)
-                rows.append(Row(kept.name, grade.points, by_case, *told, by_hand, walks))
+                rows.append(Row(kept.name, grade.points, by_case, *told, by_hand, walks, kept.beside))
         rows.sort(key=lambda row: row.name)
         return replace(self, rows=tuple(rows), left=left, unknown=tuple(sorted(manual)))

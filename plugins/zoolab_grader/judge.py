@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.running.interrupts import cpu_time
+from zoolab.text.wording import listed
 from zoolab_grader.channel import UNEXPLAINED, Closed, Gone, Late, Process, Wait, in_words
 from zoolab_grader.isolation import Isolation
 from zoolab_grader.labs import Case, Lab
+from zoolab_grader.missing import Known
 from zoolab_grader.student import Student, Wrong, cleaned
-from zoolab_grader.submissions import read_cells
+from zoolab_grader.submissions import hand_in
 from zoolab_grader.worker.jail import UNPROTECTED
 
 DEFAULT_SEED = "zoolab"
@@ -25,6 +28,10 @@ MAX_NOTES = 20
 #: Lines of a cell that are named if they were left out.
 MAX_LINES = 5
 MAX_HAPPENED = 2_000
+#: The part of the cases from which on their reason is that of the whole submission.
+MOST = 0.9
+#: The part of the time for all cells from which on one cell has taken all of it.
+ALONE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +85,12 @@ class Grade:
 
     @property
     def nothing(self) -> str:
-        """Why there is no point at all: the one reason of all cases, what was odd, or both; may be empty."""
+        """Why there is no point at all: the reason of most cases, what was odd, or both; may be empty."""
         if self.points:
             return ""
-        told = {case.happened for case in self.cases}
-        reason = told.pop() if len(told) == 1 else ""
+        told = Counter(case.happened for case in self.cases)
+        reason, times = next(iter(told.most_common(1)), ("", 0))
+        reason = reason if times > MOST * len(self.cases) else ""
         return "; ".join(filter(None, [reason, *(note for note in self.notes[:1] if note not in reason)]))
 
 
@@ -96,12 +104,13 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
     >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
     ('gone.py cannot be read: No such file or directory',)
     """
+    handed, cells = hand_in(path.name, path), list[str]()
     try:
-        cells = read_cells(path)
+        cells = handed.cells()
         unreadable = "" if cells else f"{path.name} has no code"
     except InvalidInput as error:
-        cells, unreadable = [], str(error)
-    return grade_cells(lab, cells, isolation, seed, path.name, unreadable)
+        unreadable = str(error)
+    return grade_cells(lab, cells, isolation, seed, path.name, unreadable, texts=handed.texts())
 
 
 def grade_cells(
@@ -112,10 +121,12 @@ def grade_cells(
     name: str = "cells",
     unreadable: str = "",
     watch: Callable[[int, int], None] | None = None,
+    texts: Sequence[tuple[str, str]] = (),
 ) -> Grade:
     """As `grade`, for cells that were read already; `unreadable` says why there are none.
 
-    `watch` is told how many cases are done, and of how many.
+    `watch` is told how many cases are done, and of how many. `texts` are the cells that are not code, each
+    with what it is called.
 
     >>> from zoolab_grader.isolation import Plain
     >>> nothing = Lab("l0", "Nothing", ())
@@ -123,7 +134,8 @@ def grade_cells(
     ('it is a picture',)
     """
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
-    student, found = Student(loading.start, lab.seconds), list[CaseGrade]()
+    known = Known(cells, texts, lab.functions)
+    student, found = Student(loading.start, lab.seconds, known), list[CaseGrade]()
     try:
         for case in lab.cases:
             began = cpu_time()
@@ -173,7 +185,7 @@ class _Loading:
 
     A cell that its process does not survive is left out from then on, so that the others count. If all cells
     have been loaded before, or nobody knows what ended the process, it is tried once more first: the machine
-    may have been the reason.
+    may have been the reason. If the cells take too long together, the slowest are left out.
     """
 
     lab: Lab
@@ -183,12 +195,14 @@ class _Loading:
     #: The lines that are not Python, and were not run.
     not_run: list[str] = field(default_factory=list)
     deadly: set[int] = field(default_factory=set)
+    #: How many processes have ended over cells that were left out then.
+    ends: int = 0
     doubtful: set[int] = field(default_factory=set)
     noted: bool = False
     broken: Exception | None = None
 
     def start(self, student: Student) -> Process:
-        while len(self.deadly) < MAX_DEADLY and student.left > 0:
+        while self.ends < MAX_DEADLY and student.left > 0:
             try:
                 process = self.isolation.start()
             except (OSError, InvalidInput) as error:
@@ -208,34 +222,41 @@ class _Loading:
     def _load(self, process: Process, student: Student) -> bool:
         """Run the cells, one message each; False if one of them was too much for the process."""
         wait = Wait(process, min(self.lab.seconds * 2, student.left))
+        took: dict[int, float] = {}
         for number, cell in enumerate(self.cells, start=1):
             if number in self.deadly:
                 continue
+            before = wait.charged
             try:
                 wait.send({"do": "load", "cell": cell, "call": number})
                 reply = wait.message()
                 if reply.get("call") != number:
                     raise Gone("answered a call that was not made")
             except (Gone, Late) as error:
-                how, what = wait.end(), str(error)
+                took[number] = wait.charged - before
+                how, late = wait.end(), isinstance(error, Late)
                 student.left -= wait.charged
-                if isinstance(error, Late):
-                    student.late = True
-                    what = f"did not finish within {in_words(wait.seconds, 1)}"
-                elif isinstance(error, Closed):
-                    what = f"ended its process: {how or error}"
-                if (self.noted or how == UNEXPLAINED) and number not in self.doubtful:
-                    self.doubtful.add(number)
-                    return False
-                self.deadly.add(number)
-                note = f"cell {number} {what}; it is left out"
-                student.broken[cell] = note
-                self.notes.append(note)
+                student.late = student.late or late
+                left_out = _slowest(took, wait.seconds, student.left) if late else {number}
+                if (self.noted or how == UNEXPLAINED) and not left_out <= self.doubtful:
+                    self.doubtful |= left_out
+                elif late:
+                    self._leave_out(left_out, _too_slow(took, number, left_out, wait.seconds), student)
+                else:
+                    what = f"ended its process: {how or error}" if isinstance(error, Closed) else str(error)
+                    self._leave_out(left_out, f"cell {number} {what}; it is left out", student)
                 return False
+            took[number] = wait.charged - before
             self._note(reply.get("problem"), number, student)
-            self._note_left_out(reply.get("left_out"), number)
+            self._note_left_out(reply.get("left_out"), number, student)
         student.left -= wait.charged
         return True
+
+    def _leave_out(self, numbers: set[int], note: str, student: Student) -> None:
+        self.ends += 1
+        self.deadly |= numbers
+        self.notes.append(note)
+        student.known.broken |= {self.cells[number - 1]: note for number in numbers}
 
     def _note(self, problem: object, number: int, student: Student) -> None:
         if self.noted or not isinstance(problem, dict) or len(self.notes) >= MAX_NOTES:
@@ -244,11 +265,14 @@ class _Loading:
         note = f"{where}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
         if "module" in problem:
             note += f" (this lab offers only {' and '.join(('the standard library', *self.lab.uses))})"
-        student.broken[self.cells[number - 1]] = note
+        cell = self.cells[number - 1]
+        student.known.broken[cell] = note
+        if isinstance(problem.get("undefined"), str):
+            student.known.undefined[cell] = problem["undefined"]
         if note not in self.notes:
             self.notes.append(note)
 
-    def _note_left_out(self, left_out: object, number: int) -> None:
+    def _note_left_out(self, left_out: object, number: int, student: Student) -> None:
         """Note which lines of a cell did nothing. The process says so: a claim, and bounded."""
         if self.noted or not isinstance(left_out, list) or not left_out or len(self.not_run) >= MAX_NOTES:
             return
@@ -261,4 +285,46 @@ class _Loading:
             lines.append(f"line {line} (`{text.replace('`', chr(39))}`{more})")
         if len(left_out) > MAX_LINES:
             lines.append("others")
-        self.not_run.append(f"cell {number}: not run here, because it is not Python: {', '.join(lines)}")
+        note = f"cell {number}: not run here, because it is not Python: {', '.join(lines)}"
+        self.not_run.append(note)
+        student.known.not_run[self.cells[number - 1]] = note
+
+
+def _slowest(took: dict[int, float], seconds: float, left: float) -> set[int]:
+    """Return the slowest cells, so many that the others take at most half of the time that is left.
+
+    `took` has a measure of each cell's time up to `seconds` together, however this system measures it.
+
+    >>> _slowest({1: 4.0, 2: 0.1, 3: 3.9, 4: 2.0}, 10, left=8)
+    {1, 3}
+    """
+    each = _scaled(took, seconds)
+    slow, enough = set[int](), max(left / 2, seconds / 10)
+    for number in sorted(each, key=lambda number: (-each[number], -number)):
+        if slow and sum(each.values()) - sum(each[one] for one in slow) <= enough:
+            break
+        slow.add(number)
+    return slow
+
+
+def _scaled(took: dict[int, float], seconds: float) -> dict[int, float]:
+    whole = sum(took.values())
+    return {number: each * seconds / whole if whole else 0 for number, each in took.items()}
+
+
+def _too_slow(took: dict[int, float], running: int, left_out: set[int], seconds: float) -> str:
+    """Say which cells were the slowest; the one that was running is named alone if it took all of the time.
+
+    >>> _too_slow({1: 4.0, 2: 0.1, 3: 5.9}, 3, {3}, 10)
+    'the cells took 10 seconds together, the longest were cell 3 (5.9), cell 1 (4); cell 3 is left out'
+    """
+    each = _scaled(took, seconds)
+    if left_out == {running} and each[running] > ALONE * seconds:
+        return f"cell {running} did not finish within {in_words(seconds, 1)}; it is left out"
+    order = sorted((one for one in each if each[one] >= seconds / 20), key=lambda one: -each[one])
+    longest = [f"cell {one} ({each[one]:.1f})".replace(".0)", ")") for one in order]
+    together = (
+        f"the cells took {in_words(seconds, 1)} together, the longest were {listed(longest, MAX_LINES)}"
+    )
+    gone = listed([f"cell {one}" for one in sorted(left_out)], MAX_LINES)
+    return f"{together}; {gone} {'is' if len(left_out) == 1 else 'are'} left out"

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from zoolab.errors import InvalidInput
@@ -36,6 +37,8 @@ class Platform:
     grade: str = ""
     #: Whether a column for the grade may be added: elsewhere a new column means something else.
     adds: bool = False
+    #: What stands in the place of a grade if there is to be none.
+    excused: str = ""
 
 
 PLATFORMS: Mapping[str, Platform] = {
@@ -47,6 +50,7 @@ PLATFORMS: Mapping[str, Platform] = {
             re.compile(r"_(\d+)(?=_\d+_)"),
             ("SIS User ID", "SIS Login ID", "Integration ID"),
             (("Student",),),
+            excused="EX",
         ),
         Platform(
             "moodle",
@@ -107,14 +111,19 @@ def fill_roster(path: Path, platform: str, grades: ClassGrades, column: str | No
         row, called = owners.rows.get(line.number), _called(kind, names, line)
         if row is None:
             if _is_student(kind, names, line):
-                why = "no certain submission" if line.number in owners.uncertain else "no submission"
+                why = "no certain submission" if line.number in owners.uncertain else owners.otherwise
                 remarks.append(f"line {line.number}, {called}: {why}")
             continue
         line.cells.extend([""] * (at + 1 - len(line.cells)))
         before, grade = value_of(line.cells[at]), _number(row.total)
+        if kind.excused and before.strip().upper() == kind.excused:
+            remarks.append(f"line {line.number}, {called}: stays {kind.excused}, the grade would be {grade}")
+            continue
         if before.strip() not in ("", "-", grade):
             remarks.append(f"line {line.number}, {called}: was {excerpt(before)}, is {grade}")
         line.cells[at], filled = grade, filled + 1
+    if owners.wrapper:
+        remarks.append(f"{owners.wrapper} is the folder of all submissions, so it is no name of a student")
     remarks += [f"{name}: {why}" for name, why in owners.left_out.items()]
     written = marked + "".join(separator.join(line.cells) + line.end for line in (head, *lines))
     return Filled(written, filled, [*_other_points(kind, names, lines, at, grades), *remarks])
@@ -127,14 +136,15 @@ def check_roster(path: Path, platform: str, lab: Lab, column: str | None = None)
     _column(path, kind, [value_of(cell) for cell in head.cells], lab, column)
 
 
-def lines_of(text: str, separator: str) -> Iterator[Line]:
+def lines_of(text: str, separator: str, number: int = 1) -> Iterator[Line]:
     r"""Yield the lines of a CSV text; joined again they are the text. A quoted cell may have line breaks.
 
     >>> [line.cells for line in lines_of('a,"b\n,c"\r\nd', ",")]
     [['a', '"b\n,c"'], ['d']]
     """
-    cell = re.compile(rf'"(?:[^"]|"")*"[^{separator}\r\n]*|[^{separator}\r\n]*')
-    place, number, cells = 0, 1, list[str]()
+    rest = rf"[^{re.escape(separator)}\r\n]*"
+    cell = re.compile(rf'"(?:[^"]|"")*"{rest}|{rest}')
+    place, cells = 0, list[str]()
     first = number
     while place < len(text) or cells:
         found = cell.match(text, place)
@@ -170,15 +180,17 @@ def _quoted(value: str, separator: str) -> str:
 
 
 def _table(path: Path, kind: Platform) -> tuple[str, Line, list[Line], str]:
-    """The byte order mark, if there is one, the head, the lines, and what separates cells."""
+    """What stands before the head, if anything, the head, the lines, and what separates cells."""
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidInput(f"{path} is not UTF-8", advice="export it again, or save it as UTF-8") from None
-    marked = "\ufeff" if text.startswith("\ufeff") else ""
+    # A byte order mark, and a line in which Excel is told what separates cells.
+    before = re.match(r"\ufeff?(?:sep=(.)(?:\r?\n|\r))?", text)
+    marked, told = (before[0], before[1]) if before else ("", None)
     known = {kind.number, *kind.keys}
-    for separator in (",", ";", "\t"):
-        lines = list(lines_of(text[len(marked) :], separator))
+    for separator in (told,) if told else (",", ";", "\t"):
+        lines = list(lines_of(text[len(marked) :], separator, 2 if told else 1))
         if lines and known & {value_of(cell).strip() for cell in lines[0].cells}:
             return marked, lines[0], lines[1:], separator
     raise InvalidInput(
@@ -218,19 +230,28 @@ class _Owners:
         self.left_out: dict[str, str] = {}
         #: Lines that a submission may belong to, and that get no grade.
         self.uncertain = set[int]()
+        #: What is said of the other lines.
+        self.otherwise = "no submission"
         self._kind = kind
         self._numbers, self._others = _index(kind, names, lines)
         given: dict[str, Row | None] = {row.name: row for row in grades.rows}
         given |= {each.name: None for each in grades.failed}
+        lacking = kind.number not in map(str.strip, names)
+        self.wrapper = self._shared(list(given))
         found: dict[int, list[str]] = {}
         for name in given:
-            possible = self._possible(name)
+            possible = self._possible(name.removeprefix(self.wrapper))
             if len(possible) == 1:
                 found.setdefault(min(possible), []).append(name)
             else:
                 told = f"lines {', '.join(map(str, sorted(possible)))} could be meant"
-                self._leave_out([name], told if possible else "nobody in the list", *possible)
+                unknown = "nobody in the list"
+                if lacking and kind.in_name.search(name.removeprefix(self.wrapper).partition("/")[0]):
+                    unknown = f"named by the {kind.number}, and the list has no such column"
+                    self.otherwise = f"unknown, because the list has no column {kind.number}"
+                self._leave_out([name], told if possible else unknown, *possible)
         for line, several in found.items():
+            several = _without_helpers(several, given)
             row = given[several[0]]
             if len(several) > 1:
                 self._leave_out(several, f"line {line} has {len(several)} submissions", line)
@@ -244,6 +265,15 @@ class _Owners:
         self.left_out |= dict.fromkeys(names, why)
         self.uncertain.update(lines)
 
+    def _shared(self, names: Sequence[str]) -> str:
+        """Return the folder that all submissions are in, if it is nobody's; a student's folder is none."""
+        levels = zip(*(name.split("/")[:-1] for name in names), strict=False)
+        folders = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
+        shared = "".join(f"{each}/" for each in folders)
+        several = len({name.removeprefix(shared).partition("/")[0] for name in names}) > 1
+        owned = any(self._kind.in_name.search(each) or self._possible(f"{each}/") for each in folders)
+        return shared if several and not owned else ""
+
     def _possible(self, name: str) -> set[int]:
         """The lines that a submission may belong to, by its outermost name."""
         first, *inside = name.split("/")
@@ -254,6 +284,12 @@ class _Owners:
         return {line for each in own for line in self._others.get(_folded(each), ())}
 
 
+def _without_helpers(names: list[str], given: Mapping[str, Row | None]) -> list[str]:
+    """A student's submissions without those that define nothing of the lab, unless all are like that."""
+    rows = {name: given[name] for name in names}
+    return [name for name, row in rows.items() if row is None or not row.beside] or names
+
+
 def _index(
     kind: Platform, names: Sequence[str], lines: Sequence[Line]
 ) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
@@ -262,12 +298,23 @@ def _index(
     others: dict[str, set[int]] = {}
     for line in lines:
         values = _values(names, line)
-        for digits in re.findall(r"\d+$", values.get(kind.number, "")):
+        for digits in _digits(values.get(kind.number, "")):
             numbers.setdefault(digits, set()).add(line.number)
         told = [values.get(name, "") for name in (kind.number, *kind.keys)]
         for key in {_folded(each) for each in (*told, *_spellings(kind, values))} - {""}:
             others.setdefault(key, set()).add(line.number)
     return numbers, others
+
+
+def _digits(value: str) -> list[str]:
+    """Return the number at the end of a value. A table program may have made it a fraction, or rounded it.
+
+    >>> _digits("Participant 12"), _digits("1001.0"), _digits("1.002E+03")
+    (['12'], ['1001'], [])
+    """
+    value = value.strip()
+    rounded = re.fullmatch(r"\d+([.,]\d+)?[eE]\+?\d+", value)
+    return [] if rounded else re.findall(r"\d+$", re.sub(r"^(\d+)[.,]0+$", r"\1", value))
 
 
 def _values(names: Sequence[str], line: Line) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 from zoolab.jsontext import visible
 from zoolab_grader.channel import UNEXPLAINED, WHOLE, Closed, Gone, Late, Process, Wait, in_words
+from zoolab_grader.missing import Known
 from zoolab_grader.worker.serve import KINDS, SIMPLE
 
 
@@ -86,8 +86,8 @@ class Student:
     start: Callable[[Student], Process]
     seconds: float
     left: float = field(default=WHOLE, init=False)
-    #: The cells that failed while they were loaded, and how.
-    broken: dict[str, str] = field(default_factory=dict, init=False)
+    #: What is known of the submission if it lacks a name.
+    known: Known = field(default_factory=Known)
     #: Whether a cell or a call has used up its time: the next calls get less of it.
     late: bool = field(default=False, init=False)
     #: Whether a call has lost its process and nothing says why: the machine may have been the reason.
@@ -135,20 +135,15 @@ class Student:
             kind, text = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
             at = f" ({cleaned(raised['at'], 100)})" if raised.get("at") else ""
             undefined = raised.get("undefined")
-            why = self._failed(undefined, "; ") if isinstance(undefined, str) else ""
+            note = self.known.failed(undefined) if isinstance(undefined, str) else ""
+            why = f"; {note}" if note else ""
             raise Wrong(f"`{name}` raised {kind}{': ' if text else ''}{text}{at}{why}")
         if "unfit" in reply:
             did = "is" if message["do"] == "value" else "returned"
             raise Wrong(f"`{name}` {did} {cleaned(reply['unfit'])}")
         if "value" not in reply:
-            why = self._failed(name, ", because its code could not be run: ")
-            raise Wrong(f"there is no `{name}` in the submission{why}")
+            raise Wrong(f"there is no `{name}` in the submission{self.known.why(name)}")
         return reply
-
-    def _failed(self, name: str, before: str) -> str:
-        """Why a cell that has this name failed when it was loaded, if one did."""
-        notes = (note for cell, note in self.broken.items() if re.search(rf"\b{re.escape(name)}\b", cell))
-        return before + note if (note := next(notes, "")) else ""
 
     @contextmanager
     def _surviving(self, process: Process, name: str) -> Iterator[Wait]:

@@ -21,6 +21,7 @@ from zlib import crc32
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest
 from zoolab_grader.outputs import MAX_WITH_OUTPUTS, without_outputs
+from zoolab_grader.scripts import cells_of_script
 from zoolab_grader.worker.cells import without_magics
 
 MAX_BYTES = 20_000_000
@@ -29,8 +30,13 @@ MAX_CODE = 1_000_000
 # Codecs of the standard library for names of hosts: their time grows with the square of the text.
 _NO_TEXT = ("idna", "punycode")
 
+#: Folders that hold what others wrote.
+_PACKAGES = ("site-packages", "dist-packages", "node_modules")
+#: Characters at the head of a file that tell whether it came with a handout.
+_HEAD = 20_000
+_CASES = re.compile(r"^from zoolab_grader import .*?^LAB = Lab\(", re.MULTILINE | re.DOTALL)
+
 _CONFLICT = re.compile(r"^<{7} |^>{7} ", re.MULTILINE)
-_CELL_MARK = re.compile(r"^# %%(.*)$", re.MULTILINE)
 
 
 def read_cells(path: Path) -> list[str]:
@@ -65,14 +71,6 @@ def _why_unread(text: str, error: Exception) -> str:
     return "its cells are not there, or are no list of cells"
 
 
-def cells_of_script(text: str) -> list[str]:
-    """The cells of code of a py:percent file; a file without marks is one cell."""
-    before, *marked = _CELL_MARK.split(text)
-    pairs = zip(marked[::2], marked[1::2], strict=True)
-    code = [part for head, part in pairs if "[markdown]" not in head and "[raw]" not in head]
-    return [part.removeprefix("\n") for part in (before, *code)]
-
-
 SUFFIXES = (".ipynb", ".py")
 ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
 
@@ -103,12 +101,25 @@ class Handed:
             text = self.data.decode("utf-8-sig") if is_notebook else _source(self.data)
         except (SyntaxError, UnicodeError, LookupError) as error:
             raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
-        cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text)
+        cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text, name)
         if len(cells) > MAX_CELLS:
             raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
         if sum(map(len, cells)) > MAX_CODE:
             raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
         return [cell for cell in cells if cell.strip()]
+
+    def texts(self) -> list[tuple[str, str]]:
+        """Return the cells of a notebook that are not code, each with what it is called."""
+        try:
+            cells = json.loads(self.data.decode("utf-8-sig"))["cells"] if self.suffix == ".ipynb" else []
+            kinds = {"markdown": "the Markdown cell", "raw": "the raw cell"}
+            return [
+                (f"{kinds[cell['cell_type']]} at place {place} of the notebook", "".join(cell["source"]))
+                for place, cell in enumerate(cells, 1)
+                if cell["cell_type"] in kinds
+            ]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return []
 
 
 def _source(data: bytes) -> str:
@@ -184,13 +195,37 @@ def _passed_over(path: Path) -> str:
     if path.name.startswith((".", "__MACOSX")):
         return "it is hidden"
     if path.is_dir():
-        return ""
+        return _not_own(path)
     if not path.is_file():
         return "it is not a file"
     suffix = path.suffix.lower()
     if suffix in ARCHIVES:
         return "it is an archive: unpack it first"
-    return "" if suffix in SUFFIXES else "it is neither a notebook (.ipynb) nor a .py file"
+    if suffix not in SUFFIXES:
+        return "it is neither a notebook (.ipynb) nor a .py file"
+    return _given(path) if suffix == ".py" else ""
+
+
+def _not_own(folder: Path) -> str:
+    """Why nobody wrote what is in a folder; empty if somebody may have."""
+    if folder.name in _PACKAGES:
+        return "it is a folder of installed packages"
+    # Somebody may have made the environment in the folder of the work itself.
+    if not (folder / "pyvenv.cfg").is_file() or any(folder.glob("*.ipynb")) or any(folder.glob("*.py")):
+        return ""
+    return "it is a virtual environment"
+
+
+def _given(path: Path) -> str:
+    """Why a .py file is nobody's work; empty if it may be somebody's."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD).decode(errors="replace")
+    except OSError:
+        return ""  # that it cannot be read is said when it is graded
+    if path.name == "__init__.py" and not head.strip():
+        return "it is empty"
+    return "it came with the lab" if _CASES.search(head) else ""
 
 
 def _names(bases: dict[Path, Path]) -> dict[str, Path]:
@@ -211,6 +246,18 @@ def _clean(name: str) -> str:
         return name
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     return f"{shown}~{digest(name)[:8]}"
+
+
+_MADE = re.compile(r"^[ \t]*(?:(?:async )?def |class )(\w+)|^[ \t]*(\w+) *[:=](?!=)", re.MULTILINE)
+
+
+def names_made(cells: Sequence[str]) -> set[str]:
+    """Return the names that these cells may define; nothing in them is run or compiled.
+
+    >>> sorted(names_made(["def add(a):\\n  b = a\\nx: int = 1", "print(add)"]))
+    ['add', 'b', 'x']
+    """
+    return {name for found in _MADE.findall("\n".join(cells)) for name in found if name}
 
 
 #: Tokens in a run: fewer find more in common in work that is not alike.
