@@ -287,7 +287,7 @@ ERROR = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": f"no su
         (
             lambda _: Answer('{"message": "slow down"}', 429, headers={"retry-after": "7"}),
             ToolIOError,
-            r'answered 429 Too Many Requests \(Retry-After: 7\): \{"message": "slow down"\}; check',
+            r'answered 429 Too Many Requests \(Retry-After: 7\): \{"message": "slow down"\}; wait, and then',
         ),
         (
             lambda _: Answer(ERROR, 429, "application/json", headers={"retry-after": "7"}),

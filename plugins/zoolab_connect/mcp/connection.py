@@ -37,7 +37,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
-from zoolab_connect.mcp.faults import OWN, broken_off, fault_of, refusal_of
+from zoolab_connect.mcp.faults import ADVICE, OWN, broken_off, fault_of, refusal_of
 from zoolab_connect.mcp.listing import (
     GRACE,
     MAX_MESSAGE,
@@ -296,9 +296,8 @@ class Endpoint:
     @property
     def advice(self) -> str:
         """What to do if it fails, without the address: it may hold a key, and the model may read this."""
-        if self._client.wants_token:
-            return "pass a valid token with headers= or --key"
-        return "check the address and its headers, and that the server runs"
+        usual = "check the address and its headers, and that the server runs"
+        return ADVICE.get(self._client.status, usual)
 
     @property
     def notes(self) -> dict[str, None]:
@@ -319,8 +318,8 @@ class BoundedClient(httpx2.AsyncClient):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.sessions = Sessions()
-        #: Whether the last answer said that it wants a token.
-        self.wants_token = False
+        #: The status of the last answer.
+        self.status = 0
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, whole or as a stream of events, of a bounded size."""
@@ -334,7 +333,7 @@ class BoundedClient(httpx2.AsyncClient):
                 self.sessions.enter(request)
                 came = await self._bounded(await super().send(request, **options))
             self.sessions.note(came)
-            self.wants_token = came.status_code == httpx2.codes.UNAUTHORIZED
+            self.status = came.status_code
             return self._checked(came)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.SSEError) as error:
             told = {"code": types.CONNECTION_CLOSED, "message": fault_of(error), "data": OWN}
@@ -370,8 +369,8 @@ class BoundedClient(httpx2.AsyncClient):
         """The answer, if it holds a message or is a redirect that stays at this server."""
         if came.is_success and (why := _unfit(came)):
             raise httpx2.SSEError(why)
-        told_by_status = came.status_code in (401, 429)  # the headers say what to do
-        if came.is_success or _stays(came) or (b'"jsonrpc"' in came.content and not told_by_status):
+        told_by_headers = came.status_code in ADVICE
+        if came.is_success or _stays(came) or (b'"jsonrpc"' in came.content and not told_by_headers):
             return came
         raise httpx2.SSEError(refusal_of(came))
 

@@ -8,6 +8,8 @@ from zoolab_connect.mcp.listing import one_line
 
 #: Marks the errors that zoolab itself answers in place of a server.
 OWN = "zoolab/fault"
+#: What to do after an answer with this status, whose headers tell more.
+ADVICE = {401: "pass a valid token with headers= or --key", 429: "wait, and then call again"}
 _FAULTS: tuple[tuple[type[Exception], str], ...] = (
     (httpx2.SSEError, ""),  # raised by zoolab: the text is the end of a sentence
     (httpx2.TimeoutException, "did not answer in time"),
