@@ -36,6 +36,17 @@ _PACKAGES = ("site-packages", "dist-packages", "node_modules")
 _HEAD = 20_000
 _CASES = re.compile(r"^from zoolab_grader import .*?^LAB = Lab\(", re.MULTILINE | re.DOTALL)
 
+#: How files begin that are something else, whatever their name is.
+_FOREIGN = (
+    (re.compile(rb"PK\x03\x04"), "a zip archive; unpack it first"),
+    (re.compile(rb"%PDF-"), "a PDF document; hand in the notebook itself"),
+    (re.compile(rb"version https://git-lfs"), "a pointer of git-lfs; the file itself was not handed in"),
+    (re.compile(rb"\0+\Z"), "only zero bytes; it was damaged when it was saved or copied"),
+    (re.compile(rb"\s*<(?:!doctype )?html\b", re.I), "a web page; download the notebook itself"),
+)
+_NOTEBOOK = re.compile(r'\s*\{\s*"(?:cells|metadata|nbformat|worksheets)"')
+_PYTHON = re.compile(r"""\s*(?:#|\"{3}|'{3}|(?:import|from|def|class|print|async|%%?\w+)\b)""")
+
 _CONFLICT = re.compile(r"^<{7} |^>{7} ", re.MULTILINE)
 
 
@@ -62,6 +73,8 @@ def _why_unread(text: str, error: Exception) -> str:
         return (
             f"line {text.count(chr(10), 0, mark.start()) + 1:,} is a mark of git, of a merge that is not done"
         )
+    if isinstance(error, json.JSONDecodeError) and _PYTHON.match(text):
+        return "it is Python code; name the file .py"
     if isinstance(error, json.JSONDecodeError):
         return f"it is no JSON from line {error.lineno:,}, column {error.colno:,} on"
     if isinstance(error, (ValueError, RecursionError)):
@@ -97,10 +110,15 @@ class Handed:
             raise InvalidInput(self.unreadable)
         if len(self.data) > MAX_BYTES:
             raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
+        if what := next((what for begin, what in _FOREIGN if begin.match(self.data)), ""):
+            read = "cannot be read as a notebook: it is" if is_notebook else "is"
+            raise InvalidInput(f"{name} {read} {what}", expected="a notebook or a .py file")
         try:
             text = self.data.decode("utf-8-sig") if is_notebook else _source(self.data)
         except (SyntaxError, UnicodeError, LookupError) as error:
             raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
+        if not is_notebook and _NOTEBOOK.match(text):
+            raise InvalidInput(f"{name} is a notebook", expected="Python code", advice="name it .ipynb")
         cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text, name)
         if len(cells) > MAX_CELLS:
             raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
