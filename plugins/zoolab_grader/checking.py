@@ -21,6 +21,7 @@ from zoolab_grader.channel import Process
 from zoolab_grader.isolation import Direct, InProcess, kept_warm
 from zoolab_grader.judge import DEFAULT_SEED, CaseGrade, Grade, grade_case, grade_cells
 from zoolab_grader.labs import load_lab
+from zoolab_grader.missing import NO_REST, Rest
 from zoolab_grader.report import prose
 from zoolab_grader.student import Student
 from zoolab_grader.submissions import SUFFIXES, hand_in, read_cells
@@ -142,11 +143,9 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
         saved = [cell.strip() for cell in read_cells(submission)]
         unsaved = tuple(_unsaved(saved, submission.name, found.functions))
         states = tuple(_states(saved))
-    cells, source, texts = _cells_of(submission)
+    cells, source, rest = _cells_of(submission)
     with kept_warm(found, unprotected=True) as isolation:
-        grade = grade_cells(
-            shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line(), texts=texts
-        )
+        grade = grade_cells(shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line(), rest=rest)
     if isinstance(isolation, InProcess):
         states = (*states, _IN_PROCESS)
     return Checked(grade, source, states, unsaved)
@@ -239,10 +238,10 @@ def _progress_line() -> Callable[[int, int], None] | None:
     return show
 
 
-def _cells_of(submission: str | Path | None) -> tuple[list[str], str, list[tuple[str, str]]]:
-    """Return the cells, where they came from in words, and the cells that are not code."""
+def _cells_of(submission: str | Path | None) -> tuple[list[str], str, Rest]:
+    """Return the cells, where they came from in words, and what the notebook has besides."""
     if submission is None:
-        return *_cells_that_ran(), []
+        return *_cells_that_ran(), NO_REST
     given: object = submission  # a student may pass anything
     if not isinstance(given, (str, Path)):
         kind = "the function itself" if callable(given) else f"a value of type {type(given).__name__}"
@@ -260,8 +259,8 @@ def _cells_of(submission: str | Path | None) -> tuple[list[str], str, list[tuple
             raise InvalidInput(f"{path} is not a notebook", expected=_WANTED)
         saved = datetime.fromtimestamp(path.stat().st_mtime)
         handed = hand_in(path.name, path)
-        return handed.cells(), f"{path.name} as saved at {saved:%H:%M on %d %B}", handed.texts()
-    return [text], "the code given", []
+        return handed.cells(), f"{path.name} as saved at {saved:%H:%M on %d %B}", handed.rest()
+    return [text], "the code given", NO_REST
 
 
 def _is_path(text: str) -> bool:

@@ -20,6 +20,7 @@ from zlib import crc32
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest
+from zoolab_grader.missing import NO_REST, Rest
 from zoolab_grader.outputs import MAX_WITH_OUTPUTS, without_outputs
 from zoolab_grader.scripts import cells_of_script
 from zoolab_grader.worker.cells import without_magics
@@ -126,18 +127,24 @@ class Handed:
             raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
         return [cell for cell in cells if cell.strip()]
 
-    def texts(self) -> list[tuple[str, str]]:
-        """Return the cells of a notebook that are not code, each with what it is called."""
+    def rest(self) -> Rest:
+        """Return what a notebook has besides its code; nothing if that cannot be read."""
+        if self.suffix != ".ipynb":
+            return NO_REST
+        kinds = {"markdown": "the Markdown cell", "raw": "the raw cell"}
         try:
-            cells = json.loads(self.data.decode("utf-8-sig"))["cells"] if self.suffix == ".ipynb" else []
-            kinds = {"markdown": "the Markdown cell", "raw": "the raw cell"}
-            return [
+            found = json.loads(self.data.decode("utf-8-sig"))
+            texts = [
                 (f"{kinds[cell['cell_type']]} at place {place} of the notebook", "".join(cell["source"]))
-                for place, cell in enumerate(cells, 1)
+                for place, cell in enumerate(found["cells"], 1)
                 if cell["cell_type"] in kinds
             ]
         except (ValueError, KeyError, TypeError, RecursionError):
-            return []
+            return NO_REST
+        try:
+            return Rest(texts, str(found["metadata"]["language_info"]["version"]))
+        except (KeyError, TypeError):
+            return Rest(texts)
 
 
 def _source(data: bytes) -> str:
