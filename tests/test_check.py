@@ -90,6 +90,37 @@ def test_a_saved_file_is_checked_as_it_is_saved(suffix: str, tmp_path: Path):
     assert check("l1", str(path)).grade == checked.grade
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (5, "a value of type int cannot be checked"),
+        (b"x = 1", "a value of type bytes cannot be checked"),
+        (["x = 1"], "a value of type list cannot be checked"),
+        (len, "the function itself cannot be checked"),
+        (" \n", "there is no code in what was given"),
+        ("/", "/ is a folder"),
+        (Path("/"), "/ is a folder"),
+        (Path(__file__).with_name("data.txt"), "no file .*data.txt"),
+        ("nowhere.IPYNB\n", "no file nowhere.IPYNB"),
+    ],
+)
+def test_what_cannot_be_checked_is_said(given: Any, said: str):
+    with pytest.raises(InvalidInput, match=f"^{said}; expected a notebook, a .py file, or code$"):
+        check("l1", given)
+
+
+@pytest.mark.parametrize("name", ["l1.IPYNB", "l1.Py"])
+def test_the_suffix_may_be_of_capitals(name: str, tmp_path: Path):
+    text = (
+        json.dumps({"cells": [{"cell_type": "code", "source": "x = 1"}]}) if name == "l1.IPYNB" else "x = 1"
+    )
+    (tmp_path / name).write_text(text)
+    assert name in check("l1", f"{tmp_path / name}").source
+    (tmp_path / "l1.md").write_text("x = 1")
+    with pytest.raises(InvalidInput, match=r"l1.md is not a notebook"):
+        check("l1", f"{tmp_path}/l1.md")
+
+
 def test_outside_of_a_notebook_a_file_must_be_named():
     with pytest.raises(InvalidInput, match=r"no file nowhere\.ipynb"):
         check("l1", "nowhere.ipynb")

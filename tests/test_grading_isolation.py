@@ -149,6 +149,23 @@ def test_why_a_name_is_missing_is_said_if_it_is_known(cells, why, strongest):
     assert why or asked(strongest, *cells).endswith("submission")
 
 
+def test_syntax_of_a_newer_python_is_said_to_be_that(strongest, tmp_path):
+    cells = [{"cell_type": "code", "source": source} for source in ("def f(", "1 / 0")]
+    for version, newer in (("3.99.1", True), ("3.9.1", False), (None, False)):
+        text = {"cells": cells, "metadata": {"language_info": {"name": "python", "version": version}}}
+        (tmp_path / "a.ipynb").write_text(json.dumps(text))
+
+        @case(points=1, hint="")
+        def calls(student: Student, _chance: Random) -> None:
+            """Calls `f`."""
+            student.call("f")
+
+        made = grade(replace(LAB, cases=(calls,)), tmp_path / "a.ipynb", strongest)
+        here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        assert made.notes[0].endswith(f" (written with Python 3.99, graded with {here})") == newer
+        assert "written with" not in made.notes[1]
+
+
 @pytest.mark.parametrize(("kind", "called"), [("markdown", "Markdown"), ("raw", "raw")])
 def test_a_function_in_a_cell_that_is_not_code_is_found(kind, called, strongest, tmp_path):
     cells = [("code", "x = 1"), (kind, ["import re\n", "def f(): pass"]), ("code", "f()")]

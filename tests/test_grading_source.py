@@ -135,6 +135,31 @@ def test_what_is_wrong_with_a_notebook_is_said(text, why, tmp_path):
         read_cells(saved(tmp_path, "a.ipynb", text))
 
 
+@pytest.mark.parametrize("name", ["a.ipynb", "a.py"])
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"PK\x03\x04\0\0\0", "a zip archive; unpack it first"),
+        (b"PK\x03\x04\xff\xfe", "a zip archive"),
+        (b"%PDF-1.5\n%\xe2\xe3", "a PDF document"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "a pointer of git-lfs"),
+        (b"\0" * 100, "only zero bytes"),
+        (b"\n<!DOCTYPE html>\n<html>", "a web page; download the notebook itself"),
+        (b"<html lang='en'>", "a web page"),
+    ],
+)
+def test_what_is_something_else_is_named(data, what, name, tmp_path):
+    with pytest.raises(InvalidInput, match=rf"^{name} .*is {what}"):
+        read_cells(saved(tmp_path, name, data))
+
+
+def test_a_wrong_suffix_is_named(tmp_path):
+    with pytest.raises(InvalidInput, match=r"it is Python code; name the file .py; expected"):
+        read_cells(saved(tmp_path, "a.ipynb", '"""A loop."""\n\nimport json\n'))
+    with pytest.raises(InvalidInput, match=r"^a.py is a notebook; expected Python code; name it .ipynb"):
+        read_cells(saved(tmp_path, "a.py", notebook("x = 1")))
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [("a.ipynb", "no JSON"), ("a.ipynb", notebook()), ("a.py", ""), ("missing.py", None)],

@@ -21,15 +21,17 @@ from zoolab_grader.channel import Process
 from zoolab_grader.isolation import Direct, InProcess, kept_warm
 from zoolab_grader.judge import DEFAULT_SEED, CaseGrade, Grade, grade_case, grade_cells
 from zoolab_grader.labs import load_lab
+from zoolab_grader.missing import NO_REST, Rest
 from zoolab_grader.report import prose
 from zoolab_grader.student import Student
-from zoolab_grader.submissions import hand_in, read_cells
+from zoolab_grader.submissions import SUFFIXES, hand_in, read_cells
 from zoolab_grader.worker.cells import without_magics
 
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
 # JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.
 _CELL = "text-align:left;vertical-align:top;white-space:normal;max-width:44em"
 _MOST_STATES = 6
+_WANTED = "a notebook, a .py file, or code"
 _IN_PROCESS = (
     "Your code ran in this process, because no other one can be started here. Code that never ends is not"
     " stopped: interrupt it, or restart the kernel. Your teacher's grader runs your code in another process."
@@ -141,11 +143,9 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
         saved = [cell.strip() for cell in read_cells(submission)]
         unsaved = tuple(_unsaved(saved, submission.name, found.functions))
         states = tuple(_states(saved))
-    cells, source, texts = _cells_of(submission)
+    cells, source, rest = _cells_of(submission)
     with kept_warm(found, unprotected=True) as isolation:
-        grade = grade_cells(
-            shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line(), texts=texts
-        )
+        grade = grade_cells(shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line(), rest=rest)
     if isinstance(isolation, InProcess):
         states = (*states, _IN_PROCESS)
     return Checked(grade, source, states, unsaved)
@@ -238,19 +238,37 @@ def _progress_line() -> Callable[[int, int], None] | None:
     return show
 
 
-def _cells_of(submission: str | Path | None) -> tuple[list[str], str, list[tuple[str, str]]]:
-    """Return the cells, where they came from in words, and the cells that are not code."""
+def _cells_of(submission: str | Path | None) -> tuple[list[str], str, Rest]:
+    """Return the cells, where they came from in words, and what the notebook has besides."""
     if submission is None:
-        return *_cells_that_ran(), []
+        return *_cells_that_ran(), NO_REST
+    given: object = submission  # a student may pass anything
+    if not isinstance(given, (str, Path)):
+        kind = "the function itself" if callable(given) else f"a value of type {type(given).__name__}"
+        raise InvalidInput(f"{kind} cannot be checked", expected=_WANTED)
     text = str(submission)
-    if isinstance(submission, Path) or (text.endswith((".ipynb", ".py")) and "\n" not in text):
-        path = Path(submission)
+    if not text.strip():
+        raise InvalidInput("there is no code in what was given", expected=_WANTED)
+    if isinstance(submission, Path) or _is_path(text):
+        path = Path(text.strip())
+        if path.is_dir():
+            raise InvalidInput(f"{path} is a folder", expected=_WANTED)
         if not path.is_file():
-            raise InvalidInput(f"no file {text}", expected="a notebook, a .py file, or code")
+            raise InvalidInput(f"no file {path}", expected=_WANTED)
+        if path.suffix.lower() not in SUFFIXES:
+            raise InvalidInput(f"{path} is not a notebook", expected=_WANTED)
         saved = datetime.fromtimestamp(path.stat().st_mtime)
         handed = hand_in(path.name, path)
-        return handed.cells(), f"{path.name} as saved at {saved:%H:%M on %d %B}", handed.texts()
-    return [text], "the code given", []
+        return handed.cells(), f"{path.name} as saved at {saved:%H:%M on %d %B}", handed.rest()
+    return [text], "the code given", NO_REST
+
+
+def _is_path(text: str) -> bool:
+    """Tell a path from code: it has one line, and ends as one or exists."""
+    path = text.strip()
+    # `Path.exists` raises an error if the text is too long for a path.
+    exists = "/" in path and os.path.exists(path)  # noqa: PTH110
+    return "\n" not in path and (exists or path.lower().endswith(SUFFIXES))
 
 
 def _cells_that_ran() -> tuple[list[str], str]:

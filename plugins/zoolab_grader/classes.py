@@ -165,7 +165,7 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
     work = digest("\0".join(cells)) if cells else ""
     with kept_warm(lab, terms.unprotected) as isolation:
         found = grade_cells(
-            lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty, texts=handed.texts()
+            lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty, rest=handed.rest()
         )
         if found.points < found.out_of:
             _check(lab, isolation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from zoolab.text.wording import listed
 from zoolab_grader.channel import UNEXPLAINED, Closed, Gone, Late, Process, Wait, in_words
 from zoolab_grader.isolation import Isolation
 from zoolab_grader.labs import Case, Lab
-from zoolab_grader.missing import Known
+from zoolab_grader.missing import NO_REST, Known, Rest
 from zoolab_grader.student import Student, Wrong, cleaned
 from zoolab_grader.submissions import hand_in
 from zoolab_grader.worker.jail import UNPROTECTED
@@ -110,7 +111,7 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
         unreadable = "" if cells else f"{path.name} has no code"
     except InvalidInput as error:
         unreadable = str(error)
-    return grade_cells(lab, cells, isolation, seed, path.name, unreadable, texts=handed.texts())
+    return grade_cells(lab, cells, isolation, seed, path.name, unreadable, rest=handed.rest())
 
 
 def grade_cells(
@@ -121,20 +122,19 @@ def grade_cells(
     name: str = "cells",
     unreadable: str = "",
     watch: Callable[[int, int], None] | None = None,
-    texts: Sequence[tuple[str, str]] = (),
+    rest: Rest = NO_REST,
 ) -> Grade:
     """As `grade`, for cells that were read already; `unreadable` says why there are none.
 
-    `watch` is told how many cases are done, and of how many. `texts` are the cells that are not code, each
-    with what it is called.
+    `watch` is told how many cases are done, and of how many. `rest` is what the notebook has besides.
 
     >>> from zoolab_grader.isolation import Plain
     >>> nothing = Lab("l0", "Nothing", ())
     >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
     ('it is a picture',)
     """
-    loading, missing = _Loading(lab, cells, isolation), isolation.missing
-    known = Known(cells, texts, lab.functions)
+    loading, missing = _Loading(lab, cells, isolation, rest), isolation.missing
+    known = Known(cells, rest.texts, lab.functions)
     student, found = Student(loading.start, lab.seconds, known), list[CaseGrade]()
     try:
         for case in lab.cases:
@@ -191,6 +191,7 @@ class _Loading:
     lab: Lab
     cells: Sequence[str]
     isolation: Isolation
+    rest: Rest
     notes: list[str] = field(default_factory=list)
     #: The lines that are not Python, and were not run.
     not_run: list[str] = field(default_factory=list)
@@ -263,6 +264,9 @@ class _Loading:
             return
         where = cleaned(problem.get("at") or f"cell {number}", 100)
         note = f"{where}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
+        here = sys.version_info[:2]
+        if problem.get("type") == "SyntaxError" and (newer := self.rest.newer_than(here)):
+            note += f" (written with Python {newer}, graded with {here[0]}.{here[1]})"
         if "module" in problem:
             note += f" (this lab offers only {' and '.join(('the standard library', *self.lab.uses))})"
         cell = self.cells[number - 1]

@@ -14,6 +14,30 @@ SIMILAR = 0.8
 _DEFINED = re.compile(r"^(?:(?:async +)?def|class) +(\w{1,100})\b|^(\w{1,100}) *=(?!=)", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a notebook has besides its cells of code: its texts, and the version of Python that it names.
+
+    `texts` are the cells that are not code, each with what it is called.
+    """
+
+    texts: Sequence[tuple[str, str]] = ()
+    python: str = ""
+
+    def newer_than(self, version: tuple[int, int]) -> str:
+        """Return the Python of the notebook if it is newer than `version`; else nothing.
+
+        >>> Rest(python="3.14.0rc1").newer_than((3, 11)), Rest(python="3.9").newer_than((3, 11))
+        ('3.14', '')
+        """
+        found = re.match(r"(\d{1,2})\.(\d{1,2})(?!\d)", self.python)
+        return found[0] if found and (int(found[1]), int(found[2])) > version else ""
+
+
+#: Of what is not a notebook.
+NO_REST = Rest()
+
+
 @dataclass(slots=True)
 class Known:
     """What is known of a submission before one of its names is looked for.

@@ -20,6 +20,7 @@ from zlib import crc32
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest
+from zoolab_grader.missing import NO_REST, Rest
 from zoolab_grader.outputs import MAX_WITH_OUTPUTS, without_outputs
 from zoolab_grader.scripts import cells_of_script
 from zoolab_grader.worker.cells import without_magics
@@ -35,6 +36,17 @@ _PACKAGES = ("site-packages", "dist-packages", "node_modules")
 #: Characters at the head of a file that tell whether it came with a handout.
 _HEAD = 20_000
 _CASES = re.compile(r"^from zoolab_grader import .*?^LAB = Lab\(", re.MULTILINE | re.DOTALL)
+
+#: How files begin that are something else, whatever their name is.
+_FOREIGN = (
+    (re.compile(rb"PK\x03\x04"), "a zip archive; unpack it first"),
+    (re.compile(rb"%PDF-"), "a PDF document; hand in the notebook itself"),
+    (re.compile(rb"version https://git-lfs"), "a pointer of git-lfs; the file itself was not handed in"),
+    (re.compile(rb"\0+\Z"), "only zero bytes; it was damaged when it was saved or copied"),
+    (re.compile(rb"\s*<(?:!doctype )?html\b", re.I), "a web page; download the notebook itself"),
+)
+_NOTEBOOK = re.compile(r'\s*\{\s*"(?:cells|metadata|nbformat|worksheets)"')
+_PYTHON = re.compile(r"""\s*(?:#|\"{3}|'{3}|(?:import|from|def|class|print|async|%%?\w+)\b)""")
 
 _CONFLICT = re.compile(r"^<{7} |^>{7} ", re.MULTILINE)
 
@@ -62,6 +74,8 @@ def _why_unread(text: str, error: Exception) -> str:
         return (
             f"line {text.count(chr(10), 0, mark.start()) + 1:,} is a mark of git, of a merge that is not done"
         )
+    if isinstance(error, json.JSONDecodeError) and _PYTHON.match(text):
+        return "it is Python code; name the file .py"
     if isinstance(error, json.JSONDecodeError):
         return f"it is no JSON from line {error.lineno:,}, column {error.colno:,} on"
     if isinstance(error, (ValueError, RecursionError)):
@@ -97,10 +111,15 @@ class Handed:
             raise InvalidInput(self.unreadable)
         if len(self.data) > MAX_BYTES:
             raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
+        if what := next((what for begin, what in _FOREIGN if begin.match(self.data)), ""):
+            read = "cannot be read as a notebook: it is" if is_notebook else "is"
+            raise InvalidInput(f"{name} {read} {what}", expected="a notebook or a .py file")
         try:
             text = self.data.decode("utf-8-sig") if is_notebook else _source(self.data)
         except (SyntaxError, UnicodeError, LookupError) as error:
             raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
+        if not is_notebook and _NOTEBOOK.match(text):
+            raise InvalidInput(f"{name} is a notebook", expected="Python code", advice="name it .ipynb")
         cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text, name)
         if len(cells) > MAX_CELLS:
             raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
@@ -108,18 +127,24 @@ class Handed:
             raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
         return [cell for cell in cells if cell.strip()]
 
-    def texts(self) -> list[tuple[str, str]]:
-        """Return the cells of a notebook that are not code, each with what it is called."""
+    def rest(self) -> Rest:
+        """Return what a notebook has besides its code; nothing if that cannot be read."""
+        if self.suffix != ".ipynb":
+            return NO_REST
+        kinds = {"markdown": "the Markdown cell", "raw": "the raw cell"}
         try:
-            cells = json.loads(self.data.decode("utf-8-sig"))["cells"] if self.suffix == ".ipynb" else []
-            kinds = {"markdown": "the Markdown cell", "raw": "the raw cell"}
-            return [
+            found = json.loads(self.data.decode("utf-8-sig"))
+            texts = [
                 (f"{kinds[cell['cell_type']]} at place {place} of the notebook", "".join(cell["source"]))
-                for place, cell in enumerate(cells, 1)
+                for place, cell in enumerate(found["cells"], 1)
                 if cell["cell_type"] in kinds
             ]
         except (ValueError, KeyError, TypeError, RecursionError):
-            return []
+            return NO_REST
+        try:
+            return Rest(texts, str(found["metadata"]["language_info"]["version"]))
+        except (KeyError, TypeError):
+            return Rest(texts)
 
 
 def _source(data: bytes) -> str:
