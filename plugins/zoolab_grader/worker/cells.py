@@ -12,7 +12,7 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 #: The name in the cells of the function that makes what a command printed: nothing.
 OUTPUT = "__zoolab_output__"
@@ -78,9 +78,9 @@ class PlainCell:
     code: str
     left_out: tuple[LeftOut, ...] = ()
     #: The path of the module that the code is written to, without `.py`; it runs when it is imported or run.
-    module: str = ""
+    module: str = field(default="", repr=False)
     #: Whether it is written behind what the module has already.
-    appended: bool = False
+    appended: bool = field(default=False, repr=False)
 
 
 def without_magics(cell: str) -> str:
