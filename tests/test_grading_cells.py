@@ -374,6 +374,13 @@ def test_what_stands_in_for_ipython_and_zoolab_costs_no_work(cell):
     assert run_cells([cell]).names["ok"] is True
 
 
+def test_an_import_of_zoolab_that_is_tried_fails_as_in_the_labs():
+    cell = (
+        "try:\n    from zoolab.retrieval import BM25\nexcept ImportError:\n    BM25 = None\nok = BM25 is None"
+    )
+    assert run_cells([cell]).names["ok"] is True
+
+
 @pytest.mark.parametrize("used", ["run('Hi')", "lint.lint", "class Mine(LocalModel): pass"])
 def test_a_part_of_zoolab_raises_when_it_is_used(used):
     with pytest.raises(ImportError, match="write the code yourself"):

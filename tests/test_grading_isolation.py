@@ -490,16 +490,15 @@ def test_the_slowest_cells_are_left_out_and_not_the_one_that_was_running(stronge
         """Calls `f`."""
         assert student.call("f").value == 1
 
-    waits = "import time\ntime.sleep(1.2)"
+    waits = "import time\ntime.sleep(1.45)"
     lab = replace(LAB, seconds=1.5, cases=(calls,))
-    cells = ["x = 1", waits, waits + " ", "time.sleep(0.9)\ndef f(): return 1", "x = 2"]
+    cells = ["x = 1", waits, waits + " ", "time.sleep(0.6)\ndef f(): return 1", "x = 2"]
     grade = grade_cells(lab, cells, strongest)
     assert grade.points == 1, grade
     said = "the cells took 3 seconds together, the longest were "
     assert grade.notes[0].startswith(said)
     assert grade.notes[0].endswith(("; cell 2 is left out", "; cell 3 is left out"))
     assert "cell 1" not in grade.notes[0]
-    assert "cell 4 (0." in grade.notes[0]
 
 
 @pytest.mark.slow

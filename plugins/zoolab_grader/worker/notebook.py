@@ -17,6 +17,11 @@ from typing import Any, NoReturn
 
 from zoolab_grader.worker.cells import OUTPUT, WRITTEN, LeftOut, PlainCell, read_cell
 
+#: What a submission may import from zoolab: it does nothing here.
+GIVEN = ("check", "predict", "inspect")
+#: The name in an import error about a part of zoolab that it cannot have.
+REFUSED = "zoolab"
+
 # The flags of all `from __future__ import`s.
 _FUTURE = 0
 for _name in __future__.all_feature_names:
@@ -68,10 +73,14 @@ class Notebook:
 
     async def _running(self, tree: ast.Module, name: str, number: int, quiet: bool) -> None:
         *before, last = tree.body or [ast.Pass(lineno=1, col_offset=0)]
-        for node in before:
-            await self._run(ast.Module([node], []), name, "exec")
+        for node in before if isinstance(last, ast.Expr) else (*before, last):
+            try:
+                await self._run(ast.Module([node], []), name, "exec")
+            except ImportError as error:
+                if error.name != REFUSED or not isinstance(node, (ast.Import, ast.ImportFrom)):
+                    raise
+                self._stand_in(node)
         if not isinstance(last, ast.Expr):
-            await self._run(ast.Module([last], []), name, "exec")
             return
         value = await self._run(ast.Expression(last.value), name, "eval")
         if value is None or isinstance(value, Nothing) or quiet:
@@ -81,6 +90,12 @@ class Notebook:
             out[number] = value
         if self.names.get("_") is self._shown:
             self.names["_"] = self._shown = value
+
+    def _stand_in(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Define what an import of zoolab names: nothing below it is lost, unless it uses them."""
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            self.names[name] = Nothing() if alias.name in GIVEN else Refused(alias.name)
 
     async def _run(self, tree: ast.Module | ast.Expression, name: str, mode: str) -> Any:
         flags = self._features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -303,26 +318,19 @@ def importing(usual: Callable[..., Any], names: dict[str, Any]) -> Callable[...,
             given = {"get_ipython": names.get("get_ipython"), "version_info": (9, 0, 0)}
             vars(module).update(given, __getattr__=Nothing().__getattr__)
         elif below:
-            vars(module).update(__getattr__=Refused(below).part)
+            refuse(below)
         else:
-            given = dict.fromkeys(("check", "predict", "inspect"), Nothing())
-            vars(module).update(given, __getattr__=Refused("").part)
+            vars(module).update(dict.fromkeys(GIVEN, Nothing()), __getattr__=refuse)
         return module
 
     return find
 
 
 class Refused:
-    """A part of zoolab that a submission has imported: it may stand in a cell, and raises when it is used."""
+    """A part of zoolab that a submission has imported: it raises when it is used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-
-    def part(self, name: str) -> Any:
-        """Give a name of the module."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Refused(f"{self._name}.{name}".lstrip("."))
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
         """Say that it cannot be used."""
@@ -338,10 +346,11 @@ class Refused:
 
 
 def refuse(name: str) -> NoReturn:
-    """Say that a part of zoolab cannot be used."""
-    raise ImportError(
-        f"{name} of zoolab cannot be used while a submission is graded; write the code yourself"
-    )
+    """Say that a part of zoolab cannot be had."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    said = f"{name} of zoolab cannot be used while a submission is graded; write the code yourself"
+    raise ImportError(said, name=REFUSED)
 
 
 def install() -> types.ModuleType:
