@@ -38,7 +38,6 @@ _KNOWN = frozenset(
             "custom",
             "is_error",
             "isError",
-            "status",
             "index",
             "event.name",
             "source",

@@ -153,11 +153,12 @@ class Written(Loader):
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
         """Find a module or a folder of modules by the end of its path, since cells may add folders."""
         wanted = tuple(name.split("."))
-        package = self._where((*wanted, "__init__"))
-        if package is not None or any(_holds(each, wanted) for each in self._parts):
-            return ModuleSpec(name, self, is_package=True)
-        place = self._where(wanted)
-        return None if place is None else ModuleSpec(name, self, origin=f"{'/'.join(place)}.py")
+        place = self._where((*wanted, "__init__"))
+        is_package = place is not None or any(_holds(each, wanted) for each in self._parts)
+        if not is_package:
+            place = self._where(wanted)
+        found = is_package or place is not None
+        return ModuleSpec(name, self, loader_state=place, is_package=is_package) if found else None
 
     def create_module(self, _spec: ModuleSpec) -> None:
         """Leave it to Python to make the module."""
@@ -165,11 +166,7 @@ class Written(Loader):
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the code of a module."""
         vars(module)["__builtins__"] = self._notebook.names.get("__builtins__", builtins)
-        spec = module.__spec__
-        wanted = tuple(module.__name__.split("."))
-        place = self._where(
-            (*wanted, "__init__") if spec and spec.submodule_search_locations is not None else wanted
-        )
+        place = None if module.__spec__ is None else module.__spec__.loader_state
         if place is not None:
             module.__file__ = f"{'/'.join(place)}.py"
             self._execute(self._parts[place], vars(module))
