@@ -47,6 +47,12 @@ ROOT = Path(__file__).resolve().parents[1]
 LAB = Lab("tried", "Tried", ("f",), seconds=2.0)
 
 
+@case(points=1, hint="")
+def calls(student: Student, _chance: Random) -> None:
+    """Calls `f`."""
+    student.call("f")
+
+
 def forking(step: str, lab: Lab = LAB) -> Forking:
     """A worker of one kind, whatever else the system could give."""
     return Forking(replace(plan_for(lab), steps=(step,)))
@@ -155,11 +161,6 @@ def test_syntax_of_a_newer_python_is_said_to_be_that(strongest, tmp_path):
         text = {"cells": cells, "metadata": {"language_info": {"name": "python", "version": version}}}
         (tmp_path / "a.ipynb").write_text(json.dumps(text))
 
-        @case(points=1, hint="")
-        def calls(student: Student, _chance: Random) -> None:
-            """Calls `f`."""
-            student.call("f")
-
         made = grade(replace(LAB, cases=(calls,)), tmp_path / "a.ipynb", strongest)
         here = f"{sys.version_info[0]}.{sys.version_info[1]}"
         assert made.notes[0].endswith(f" (written with Python 3.99, graded with {here})") == newer
@@ -171,11 +172,6 @@ def test_a_function_in_a_cell_that_is_not_code_is_found(kind, called, strongest,
     cells = [("code", "x = 1"), (kind, ["import re\n", "def f(): pass"]), ("code", "f()")]
     text = {"cells": [{"cell_type": each, "source": source} for each, source in cells]}
     (tmp_path / "a.ipynb").write_text(json.dumps(text))
-
-    @case(points=1, hint="")
-    def calls(student: Student, _chance: Random) -> None:
-        """Calls `f`."""
-        student.call("f")
 
     made = grade(replace(LAB, cases=(calls,)), tmp_path / "a.ipynb", strongest)
     told = f"the {called} cell at place 2 of the notebook has it: make it a cell of code"
@@ -472,11 +468,6 @@ def test_an_endless_call_costs_one_timeout_however_many_cases_meet_it(call, stro
 
 def test_an_endless_cell_is_the_one_timeout(strongest):
     """As in a notebook that tries the function out."""
-
-    @case(points=1, hint="")
-    def calls(student: Student, _chance: Random) -> None:
-        """Calls `f`."""
-        student.call("f")
 
     lab = replace(LAB, seconds=0.5, cases=(calls,))
     grade = grade_cells(lab, ["def f():\n    while True: pass", "f()"], strongest)
@@ -898,11 +889,6 @@ def test_a_worker_that_cannot_be_had_costs_nobody_a_case():
 
         def start(self) -> Any:
             raise OSError("no more processes")
-
-    @case(points=1, hint="")
-    def calls(student: Student, _chance: Random) -> None:
-        """Calls `f`."""
-        student.call("f")
 
     with pytest.raises(OSError, match="no more processes"):
         grade_cells(replace(LAB, cases=(calls,)), ["x = 1"], Broken())
