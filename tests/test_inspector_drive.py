@@ -30,10 +30,10 @@ from zoolab import (
 )
 from zoolab.errors import InvalidInput, InvalidSchema, ReplayMiss
 from zoolab.records import Failure, Limits, Result
-from zoolab.show.inspector import forks
-from zoolab.show.inspector.compare import align, compare
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited, fields_of
+from zoolab_study.forks import verbs as forks
+from zoolab_study.forks.compare import align, compare
 
 
 def driven(*replies: Any, tools: Any = TOOLS, **options: Any) -> Driver:
@@ -468,8 +468,8 @@ def test_live_asks_the_model_again_and_says_what_it_costs() -> None:
     trace = run("1?", TOOLS, lambda request: model(request), envelope="plain")
     child = forks.live(trace, 4, Outcome(7))
     assert (child.answer, trace.answer) == ("Answer 3: 7", "Answer 2: 1")
-    assert forks.verbs_of(trace)["live_costs"] == "Asks function again. May cost money."
-    assert forks.verbs_of(TRACES["empty"]) == {
+    assert forks.Verbs().of(trace)["live_costs"] == "Asks function again. May cost money."
+    assert forks.Verbs().of(TRACES["empty"]) == {
         "look": True,
         "replay": False,
         "live": False,

@@ -132,14 +132,19 @@ class Group:
         """Return every entry point by its name, whether or not what it names can be used."""
         return dict(sorted(_all(self.name).items()))
 
+    def usable(self, name: str) -> Any:
+        """Return what is registered by this name, or None; warn of what cannot be used."""
+        try:
+            return self.find(name)
+        except BrokenPlugin as error:
+            warnings.warn(str(error), PluginWarning, stacklevel=2)
+            return None
+
     def everything(self) -> Iterator[tuple[str, Any]]:
         """Yield each name with what is registered by it; warn of what cannot be used, and leave it out."""
-        for name, entry in self.entries().items():
-            try:
-                thing = self.load(entry)
-            except BrokenPlugin as error:
-                warnings.warn(str(error), PluginWarning, stacklevel=2)
-            else:
+        for name in self.entries():
+            thing = self.usable(name)
+            if thing is not None:
                 yield name, thing
 
 

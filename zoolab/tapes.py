@@ -1,10 +1,11 @@
-"""What a walk asks of a tape, which gives calls the outcomes that they had; `zoolab.trace.tape` makes one."""
+"""What a walk asks of a tape, which gives calls the outcomes that they had."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from zoolab.jsontext import canonical
 from zoolab.messages import Messages
 from zoolab.records import Decision, Outcome, Request, Result, Tool, ToolCall, Verdict
 
@@ -40,7 +41,7 @@ class TapedRequest(NamedTuple):
 
 
 class Tape(Protocol):
-    """Gives calls the outcomes that they had: `zoolab.trace.tape` makes one of a trace.
+    """Gives calls the outcomes that they had: a fork makes one of a trace.
 
     A class that says it is a `Tape` needs to define only what it does otherwise than an empty one.
     """
@@ -88,3 +89,12 @@ class Tape(Protocol):
 
 class NoTape(Tape):
     """The tape of a walk that has none: it holds nothing."""
+
+
+def call_as_text(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call as one text: two calls are the same if their texts are.
+
+    >>> call_as_text("add", {"b": 2, "a": 1})
+    '{"arguments":{"a":1,"b":2},"tool":"add"}'
+    """
+    return canonical({"tool": tool, "arguments": arguments})

@@ -19,16 +19,15 @@ from zoolab.errors import ExecutionFailed, InvalidInput, InvalidTrace, ReplayMis
 from zoolab.fault import marked
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.models.recording import Header, Recording, shipped
+from zoolab.models.recording import Header, Recording, json_difference, shipped
 from zoolab.models.replay import Replay
 from zoolab.records import Messages, Model, Outcome
 from zoolab.secrets import scrub_json
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import outcome_of
-from zoolab.tapes import Tape, TapedCall
+from zoolab.tapes import Tape, TapedCall, call_as_text
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown, decode_record, encode_record
-from zoolab.trace.tape import call_as_text, difference
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,7 +81,7 @@ class FileTape(Tape):
                 f"{name} holds no {'further ' * (waiting is not None)}call of {tool}"
                 f" with {excerpt(dict(arguments), 200)}",
                 advice="record the run again, into another file",
-                difference="" if waiting is not None else difference(asked, self._waiting, "recorded"),
+                difference="" if waiting is not None else json_difference(asked, self._waiting, "recorded"),
             )
         outcome = waiting.popleft()
         if isinstance(outcome.value, Shown):

@@ -17,7 +17,6 @@ from zoolab.messages import calls_of
 from zoolab.models.recording import DELIVERY, RequestNames
 from zoolab.records import Decision, Message, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.secrets import scrub, scrub_json
-from zoolab.show.inspector.compare import align
 from zoolab.steps.result import METADATA
 from zoolab.text.wording import common_ends
 from zoolab.tools import ToolRegistry
@@ -25,6 +24,7 @@ from zoolab.trace.calls import Turn
 from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
 from zoolab_study.bisection import CAUSES, Bisection, Cause, Change, Ending, Followed
+from zoolab_study.forks.compare import align
 
 _MAX_CHANGES, _MAX_FOLLOWED, _LONGEST, _BEFORE = 8, 40, 240, 60
 #: What a body holds that is compared elsewhere, or differs each time.

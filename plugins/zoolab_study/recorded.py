@@ -15,9 +15,8 @@ from zoolab.jsontext import excerpt
 from zoolab.models.recording import Header, Recording
 from zoolab.records import Decision, Outcome, Tool
 from zoolab.secrets import scrub_json
-from zoolab.tapes import Tape, TapedCall
+from zoolab.tapes import Tape, TapedCall, call_as_text
 from zoolab.trace.codec import Shown
-from zoolab.trace.tape import call_as_text
 from zoolab_connect.taped import encode_outcome, outcomes_in
 
 

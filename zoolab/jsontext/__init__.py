@@ -124,7 +124,11 @@ def encode_line(value: Any) -> str:
 
 
 def canonical(value: Any) -> str:
-    """JSON that is the same for equal values: compact, keys sorted."""
+    """Return JSON that is the same for equal values: compact, with sorted keys.
+
+    >>> canonical({"b": 2, "a": 1})
+    '{"a":1,"b":2}'
+    """
     return _SORTED(value)
 
 

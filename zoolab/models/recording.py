@@ -275,6 +275,12 @@ def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
     return "\n".join(diff[:_MAX_LINES] + more)
 
 
+def json_difference(wanted: str, known: Iterable[str], source: str) -> str:
+    """Do the same for texts of JSON, each of which is written on several lines first."""
+    pretty = [json.dumps(json.loads(text), ensure_ascii=False, indent=1) for text in (wanted, *known)]
+    return nearest_difference(pretty[0], pretty[1:], source)
+
+
 class RequestKeys:
     """Names requests. It remembers the messages of the last one, because most requests only add to it.
 

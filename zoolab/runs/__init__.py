@@ -165,9 +165,9 @@ class Trace(TraceLog):
         >>> paid.fork(0, model=Scripted([[("pay", {"euros": 6})], "Done."])).steps[-1].status
         'pending'
         """
-        from zoolab.trace.fork import fork
-
-        return fork(self, self.index(step), edit, model, tools, {"ask": ask, **options})
+        fork = _registered("fork", "forks traces")
+        child: Trace = fork(self, self.index(step), edit, model, tools, {"ask": ask, **options})
+        return child
 
     def replay(
         self, step: int | Step = 0, edit: Record | None = None, *, otherwise: Model | None = None
@@ -193,9 +193,9 @@ class Trace(TraceLog):
         >>> run("Hi", [], Scripted(["Hello"])).replay().answer
         'Hello'
         """
-        from zoolab.trace.fork import replay
-
-        return replay(self, self.index(step), edit, otherwise)
+        replay = _registered("replay", "replays traces")
+        child: Trace = replay(self, self.index(step), edit, otherwise)
+        return child
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TraceLog):
@@ -223,9 +223,7 @@ class Trace(TraceLog):
         With `expected_tool` in the trace's meta a wrong choice is evidence, too. Each is a
         `zoolab_connect.diagnosis.Diagnosis`.
         """
-        from zoolab.plugins import DISPLAYS
-
-        found: list[Any] = DISPLAYS.needed("diagnose", "says what went wrong in a run")(self)
+        found: list[Any] = _registered("diagnose", "says what went wrong in a run")(self)
         return found
 
     def to_frame(self) -> pd.DataFrame:
@@ -278,9 +276,7 @@ class Trace(TraceLog):
         Raises:
             InvalidInput: The run has nothing of the kind to expect.
         """
-        from zoolab.plugins import DISPLAYS
-
-        return DISPLAYS.needed("to_case", "makes cases")(self, step, expect)
+        return _registered("to_case", "makes cases")(self, step, expect)
 
     def to_otel(
         self, provider: TracerProvider | None = None, *, content: bool = False, secrets: bool = False
@@ -302,11 +298,10 @@ class Trace(TraceLog):
         Raises:
             InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
         """
-        from zoolab.plugins import DISPLAYS
         from zoolab.trace.events import without_secrets
 
         told = self if secrets else without_secrets(self)
-        make = DISPLAYS.needed("to_otel", "makes spans")
+        make = _registered("to_otel", "makes spans")
         spans: list[ReadableSpan] = make(told, provider, content=content)
         return spans
 
@@ -315,11 +310,10 @@ class Trace(TraceLog):
 
         What looks like a key, a token or a password is taken out, unless `secrets` is true.
         """
-        from zoolab.plugins import DISPLAYS
         from zoolab.trace.events import without_secrets
 
         told = self if secrets else without_secrets(self)
-        protocol: str = DISPLAYS.needed("to_markdown", "writes protocols")(told)
+        protocol: str = _registered("to_markdown", "writes protocols")(told)
         return protocol
 
     def show_wires(self, turn: int = 1) -> Any:
@@ -327,14 +321,18 @@ class Trace(TraceLog):
 
         Returns the `zoolab_connect.wires.Wires` of the turn; raises `InvalidInput` if there is no such turn.
         """
-        from zoolab.plugins import DISPLAYS
-
-        return DISPLAYS.needed("show_wires", "knows other wires")(self, turn)
+        return _registered("show_wires", "knows other wires")(self, turn)
 
     def _repr_html_(self) -> str:
         from zoolab.show.page import shared_fragment
 
         return str(shared_fragment(self))  # marimo takes no subclass of str
+
+
+def _registered(name: str, does: str) -> Any:
+    from zoolab.plugins import DISPLAYS
+
+    return DISPLAYS.needed(name, does)
 
 
 class RunOptions(SharedOptions, total=False):
@@ -401,8 +399,7 @@ def run(
         trace = Trace(meta=meta) if trace is None else trace
         steps = walk(prompt, tools, model, tape=played, **options)
     else:
-        from zoolab.trace.further import ask_further
-
+        ask_further = _registered("go_on", "goes on with a conversation")
         if trace is None:
             trace = Trace(meta=getattr(go_on, "meta", None) if meta is None else meta)
             trace.began = getattr(go_on, "began", None)
@@ -439,7 +436,6 @@ def inspect(
     ('d', 'request')
     """
     needs("anywidget")
-    from zoolab.plugins import DISPLAYS
     from zoolab.show.inspector.driver import Driver
     from zoolab.show.inspector.inspector import Inspector, View
 
@@ -451,7 +447,7 @@ def inspect(
     else:
         raise InvalidInput(f"cannot inspect {excerpt(trace_or_walk)}", expected="a trace or a walk")
     view.beside, view.comparing = other, other is not None
-    others = None if models is None else DISPLAYS.needed("ask_others", "asks other models")(models)
+    others = None if models is None else _registered("ask_others", "asks other models")(models)
     return Inspector(view, model, tools, others)
 
 

@@ -22,8 +22,8 @@ from zoolab.runs import Trace
 from zoolab.steps.define import as_registry
 from zoolab.toolbox.catalog import tools_defined, tools_named
 from zoolab.tools import ToolRegistry
-from zoolab.trace.further import ask_further, is_answered
 from zoolab.trace.log import tools_of
+from zoolab_study.forks.further import ask_further, is_answered
 
 #: Lines that are no question.
 _ENDS = ("", "exit", "quit")

@@ -15,12 +15,11 @@ from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt
 from zoolab.models.assembly import assemble
 from zoolab.models.deltas import listening
+from zoolab.plugins import DISPLAYS
 from zoolab.records import KINDS, Model, Outcome, Record
 from zoolab.show.block_types import Block, Room, sendable
 from zoolab.show.blocks import arriving_blocks
 from zoolab.show.frontend import alone, show_widget
-from zoolab.show.inspector import forks
-from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.modules import inspector_script
@@ -72,7 +71,8 @@ class View:
         going = driver is not None and driver.state == "paused"
         waits = driver is not None and driver.waits
         can = (["decide", "answer"] if waits else ["step", "run", "until", "answer"]) if going else []
-        can += ["fork", "note", "open", "ask"] if trace.steps else []
+        can += ["fork"] if trace.steps and verbs.get("look") else []
+        can += ["note", "open", "ask"] if trace.steps else []
         can += ["compare"] if self.beside is not None else []
         can += ["back"] if back else []
         breakpoints: list[dict[str, Any]] = []
@@ -95,7 +95,7 @@ class View:
         """The overview of the other trace, and the pairs of steps; nothing if nothing is compared."""
         if self.other is None:
             return None, None
-        comparison = compare(self.trace, self.other)
+        comparison = DISPLAYS.needed("compare", "compares traces")(self.trace, self.other)
         overview = packed(overview_of(self.other, self.stale_from)) | {"words": comparison.words}
         overview["diverges"] = comparison.diverges and list(comparison.diverges)
         return overview, [list(pair) for pair in comparison.pairs]
@@ -147,7 +147,8 @@ class Inspector(anywidget.AnyWidget):
 
     def __init__(self, view: View, model: Model | None = None, tools: Any = None, others: Any = None) -> None:
         self._views = [view]
-        self._model, self._tools, self._others = model, tools, others
+        forks = DISPLAYS.usable("fork_verbs")
+        self._forks, self._others = None if forks is None else forks(model, tools), others
         self._reported = 0.0
         #: The deltas of the reply that is arriving, and after how many steps it does.
         self._deltas: list[dict[str, Any]] = []
@@ -189,7 +190,7 @@ class Inspector(anywidget.AnyWidget):
 
     def _state(self) -> dict[str, Any]:
         other, pairs = self.view.compared()
-        verbs = forks.verbs_of(self.trace, self._model)
+        verbs: dict[str, Any] = {} if self._forks is None else self._forks.of(self.trace)
         verbs["others"] = [] if self._others is None else self._others.names
         return {
             "overview": self.view.overview(),
@@ -330,17 +331,10 @@ class Inspector(anywidget.AnyWidget):
 
     def _fork(self, verb: object, seq: int, record: Record) -> None:
         parent = self.trace
+        if self._forks is None:
+            raise InvalidInput("nothing that is installed forks traces", advice="install all of zoolab")
         try:
-            match verb:
-                case "look":
-                    child = forks.look(parent, seq, record)
-                case "replay":
-                    child = forks.replay(parent, seq, record, forks.as_recording(self._model))
-                case "live":
-                    child = forks.live(parent, seq, record, self._model, self._tools)
-                case _:
-                    what = f"the kind of fork is {excerpt(verb)}"
-                    raise InvalidInput(what, expected="look, replay or live")
+            child = self._forks.fork(verb, parent, seq, record)
         except ReplayMiss as error:  # how far it came is worth a look
             if isinstance(error.trace, TraceLog):
                 self._show_fork(error.trace, parent, seq)

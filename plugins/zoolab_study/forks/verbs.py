@@ -10,15 +10,51 @@ from collections.abc import Callable
 from typing import Any
 
 from zoolab.errors import InvalidInput, LoopError
-from zoolab.jsontext import one_line
+from zoolab.jsontext import excerpt, one_line
 from zoolab.messages import Message, Messages
 from zoolab.models.about import about
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.records import Model, Record, Reply, Request, Result, Step, ToolCall
 from zoolab.steps.tool_call import message_with_calls
-from zoolab.trace import fork
 from zoolab.trace.log import TraceLog
+from zoolab_study.forks import fork
+
+
+class Verbs:
+    """The ways in which the inspector forks a trace.
+
+    Args:
+        model: Answers in place of the model of the run.
+        tools: The tools with their functions, for a trace that was loaded from a file.
+    """
+
+    def __init__(self, model: Model | None = None, tools: Any = None) -> None:
+        self._model, self._tools = model, tools
+
+    def of(self, trace: TraceLog) -> dict[str, Any]:
+        """Return which of the three ways there are, and what the last one costs."""
+        model = self._model or trace.options.get("model")
+        answered = _as_recording(model) is not None or any(step.reply is not None for step in trace.steps)
+        return {"look": True, "replay": answered, "live": model is not None, "live_costs": _costs(model)}
+
+    def fork(self, verb: object, trace: TraceLog, seq: int, record: Record) -> TraceLog:
+        """Fork a trace at a step that holds `record` instead.
+
+        Raises:
+            InvalidInput: There is no such way, or no model to ask.
+            ReplayMiss: A request or a call of a replay is not in the trace; its `trace` is the child so far.
+        """
+        match verb:
+            case "look":
+                return look(trace, seq, record)
+            case "replay":
+                return replay(trace, seq, record, _as_recording(self._model))
+            case "live":
+                return live(trace, seq, record, self._model, self._tools)
+            case _:
+                what = f"the kind of fork is {excerpt(verb)}"
+                raise InvalidInput(what, expected="look, replay or live")
 
 
 def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
@@ -59,7 +95,7 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
         ReplayMiss: A request or a call comes that the trace does not hold; shows the nearest one. Its
             `trace` is the child so far.
     """
-    recording = recording or as_recording(trace.options.get("model"))
+    recording = recording or _as_recording(trace.options.get("model"))
     return _ended(lambda: fork.replay(trace, seq, _edit(trace, seq, record), recording))
 
 
@@ -77,16 +113,9 @@ def live(
     return _ended(lambda: fork.fork(trace, seq, edit, model, tools, {}))
 
 
-def as_recording(model: object) -> Replay | None:
+def _as_recording(model: object) -> Replay | None:
     """The model, if it answers from a recording alone."""
     return model if isinstance(model, Replay) and model.live is None else None
-
-
-def verbs_of(trace: TraceLog, model: Model | None = None) -> dict[str, Any]:
-    """Which of the three ways there are, and what the last one costs; `model` answers for the run's."""
-    model = model or trace.options.get("model")
-    answered = as_recording(model) is not None or any(step.reply is not None for step in trace.steps)
-    return {"look": True, "replay": answered, "live": model is not None, "live_costs": _costs(model)}
 
 
 def _costs(model: Any) -> str:
@@ -94,7 +123,7 @@ def _costs(model: Any) -> str:
         return "There is no model to ask."
     if isinstance(model, Scripted):
         return "Asks the script again. Free. Stops if the script has no more replies."
-    if as_recording(model) is not None:
+    if _as_recording(model) is not None:
         return "Asks the recording again. Free. Stops if it has no such request."
     if about(model).on_this_machine:
         return f"Asks {one_line(about(model).name, 80)} on this machine again. Takes time."

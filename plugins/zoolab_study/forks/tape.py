@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
 from zoolab.messages import Condensed, Messages, calls_of, text_of
 from zoolab.messages.ends import says_something
 from zoolab.models.about import about
-from zoolab.models.recording import RequestNames, nearest_difference
+from zoolab.models.recording import RequestNames, json_difference
 from zoolab.records import (
     Decision,
     Limits,
@@ -36,7 +35,7 @@ from zoolab.records import (
 from zoolab.steps.execute import INTERRUPTED
 from zoolab.steps.result import METADATA
 from zoolab.steps.validate import Repairer, Unrepaired
-from zoolab.tapes import Earlier, Tape, TapedCall, TapedRequest
+from zoolab.tapes import Earlier, Tape, TapedCall, TapedRequest, call_as_text
 from zoolab.tools import Tool
 from zoolab.trace.calls import Call, Turn, question_at
 from zoolab.trace.codec import Shown
@@ -216,7 +215,7 @@ class TraceTape(Tape):
             f"{tool} was not called {'so often ' * known}with {excerpt(dict(arguments), 200)}"
             " in this trace, so there is no result to replay",
             advice=_ADVICE,
-            difference="" if known else difference(asked, self._places),
+            difference="" if known else json_difference(asked, self._places, "on the tape"),
         )
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
@@ -312,7 +311,7 @@ class OwnReplies:
         raise ReplayMiss(
             f"the trace does not contain this request among its {len(known)}",
             advice=_ADVICE,
-            difference=difference(wanted, known),
+            difference=json_difference(wanted, known, "on the tape"),
         )
 
 
@@ -486,14 +485,3 @@ def _text_of(call: Call) -> str:
 
 def _refused(call: ToolCall, verdict: Verdict) -> tuple[Any, ...]:
     return call.name, call.arguments, tuple(verdict.problems)
-
-
-def call_as_text(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call as one text: two calls are the same if their texts are."""
-    return canonical({"tool": tool, "arguments": arguments})
-
-
-def difference(wanted: str, known: Iterable[str], source: str = "on the tape") -> str:
-    """Return a unified diff from the nearest of some JSON texts to the wanted one, of several lines each."""
-    pretty = [json.dumps(json.loads(text), ensure_ascii=False, indent=1) for text in (wanted, *known)]
-    return nearest_difference(pretty[0], pretty[1:], source)
