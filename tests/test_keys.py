@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from zoolab import Replay, Scripted
 from zoolab.errors import ReplayMiss
-from zoolab.models.recording import DELIVERY, RequestKeys, shipped
+from zoolab.models.recording import shipped
+from zoolab.models.request_keys import DELIVERY, RequestKeys
 from zoolab.records import Outcome, Request
 from zoolab.steps.result import make_result
 

@@ -256,7 +256,9 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 100_924
+NODES = 100_682
+#: What they may become, without the plots and the commands, which stand on the core and which nothing stands on.
+CEILING = 95_000
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
@@ -278,7 +280,7 @@ ROOMS: dict[str, int] = {
     "loop": 3849,
     "messages": 1945,
     "mini": 1750,
-    "models": 7751,
+    "models": 7509,
     "options": 520,
     "plots": 3476,
     "plugins": 877,
@@ -322,6 +324,7 @@ def test_the_core_stays_small():
     known = {room: ROOMS.get(room, 0) for room in found}
     grew = {room: f"{known[room]} -> {nodes}" for room, nodes in found.items() if nodes > known[room]}
     assert sum(found.values()) <= NODES, f"the core has {sum(found.values())} nodes; what grew: {grew}"
+    assert sum(found.values()) - found["plots"] - found["commands"] <= CEILING, f"what grew: {grew}"
 
 
 #: What a visitor reads after `mini`, and its lines at most; a line of more than 100 columns counts as two.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import os
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -19,7 +20,7 @@ from zoolab.errors import ExecutionFailed, InvalidInput, InvalidTrace, ReplayMis
 from zoolab.fault import marked
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.models.recording import Header, Recording, json_difference, shipped
+from zoolab.models.recording import Header, Recording, nearest_difference, shipped
 from zoolab.models.replay import Replay
 from zoolab.records import Messages, Model, Outcome
 from zoolab.secrets import scrub_json
@@ -77,11 +78,12 @@ class FileTape(Tape):
         name, asked = self.recording.path.name, _text_of(_call(tool, arguments))
         waiting = self._waiting.get(asked)
         if not waiting:
+            known = () if waiting is not None else map(json.loads, self._waiting)
             raise ReplayMiss(
                 f"{name} holds no {'further ' * (waiting is not None)}call of {tool}"
                 f" with {excerpt(dict(arguments), 200)}",
                 advice="record the run again, into another file",
-                difference="" if waiting is not None else json_difference(asked, self._waiting, "recorded"),
+                difference=nearest_difference(json.loads(asked), known, "recorded"),
             )
         outcome = waiting.popleft()
         if isinstance(outcome.value, Shown):

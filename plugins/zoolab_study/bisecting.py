@@ -2,7 +2,7 @@
 
 Steps are compared in order, so that everything before the first difference is equal, and what differs in
 that step is its cause. Times, durations, ids of calls, the times in a result's envelope and secrets are no
-difference; two requests are equal if `zoolab.models.recording.RequestNames` gives them the same name.
+difference; two requests are equal if `zoolab_study.forks.names.RequestNames` gives them the same name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, excerpt, one_line, pointer_to
 from zoolab.messages import calls_of
-from zoolab.models.recording import DELIVERY, RequestNames
+from zoolab.models.request_keys import DELIVERY
 from zoolab.records import Decision, Message, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.secrets import scrub, scrub_json
 from zoolab.steps.result import METADATA
@@ -25,6 +25,7 @@ from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
 from zoolab_study.bisection import CAUSES, Bisection, Cause, Change, Ending, Followed
 from zoolab_study.forks.compare import align
+from zoolab_study.forks.names import RequestNames
 
 _MAX_CHANGES, _MAX_FOLLOWED, _LONGEST, _BEFORE = 8, 40, 240, 60
 #: What a body holds that is compared elsewhere, or differs each time.

@@ -23,7 +23,7 @@ from zoolab.files import append_text, locked
 from zoolab.jsontext import digest, encode, visible
 from zoolab.jsontext.values import encode_any
 from zoolab.models.about import Wrapper, about
-from zoolab.models.recording import RequestKeys
+from zoolab.models.request_keys import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.secrets import scrub_json

@@ -11,7 +11,8 @@ from tools.recordings.planning import Conversation, FirstByHand, RecordingPlan
 from zoolab import Policy, Replay, Trace
 from zoolab.errors import ReplayMiss
 from zoolab.files import write_whole
-from zoolab.models.recording import RequestKeys, shipped
+from zoolab.models.recording import shipped
+from zoolab.models.request_keys import RequestKeys
 from zoolab.records import Limits, Model
 from zoolab_course.commands.record import came_of, hold
 

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import operator
 import os
-import re
 import threading
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from difflib import unified_diff
 from importlib.resources import files
@@ -31,25 +29,15 @@ from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked, privately, system_errors
-from zoolab.jsontext import canonical, digest, encode_line, excerpt
-from zoolab.jsontext.readonly import ReadOnlyDict
-from zoolab.jsontext.values import any_json, is_strict
-from zoolab.messages.outgoing import sendable
-from zoolab.records import Messages, Request, without
+from zoolab.jsontext import encode_line, excerpt
+from zoolab.models.request_keys import DELIVERY, RequestKeys
+from zoolab.records import without
 from zoolab.secrets import scrub_json
 
 VERSION = 1
 OWN_RECORDINGS = "ZOOLAB_RECORDINGS"
 #: Of a difference, so many lines are shown.
 _MAX_LINES = 24
-#: How a reply is delivered is not part of what is asked.
-DELIVERY = ("stream", "stream_options")
-# The end of a result in zoolab's envelope (see zoolab/steps/result.py): the times differ in each run.
-_TIMES = re.compile(
-    r'\A((?:\[untrusted data from .*?\]\n)?\{"success":.*,"metadata":\{"execution_time_ms":)[0-9]+'
-    r'(,"data_size_bytes":[0-9]+,"timestamp":)[0-9]+(\}\})\Z',
-    re.DOTALL,
-)
 _NO_SETTINGS = {"model", "messages", "client", "stream", "self"}
 
 
@@ -144,12 +132,8 @@ class Recording:
 
     def difference(self, body: dict[str, Any]) -> str:
         """Return a unified diff from the nearest recorded request; empty if nothing is recorded."""
-
-        def pretty(body: dict[str, Any]) -> str:
-            asked = scrub_json(without(body, DELIVERY))
-            return json.dumps(asked, indent=1, sort_keys=True, ensure_ascii=False)
-
-        return nearest_difference(pretty(body), map(pretty, self.requests), "recorded")
+        bodies = [scrub_json(without(each, DELIVERY)) for each in (body, *self.requests)]
+        return nearest_difference(bodies[0], bodies[1:], "recorded")
 
     def _load(self) -> Header:
         try:
@@ -258,13 +242,12 @@ def _header(line: str, where: str) -> Header:
     return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native", date)
 
 
-def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
-    """Return a unified diff from the most similar known text to the wanted one; empty if none is known."""
-    # Not splitlines, which also breaks at U+2028 and the like, and they may stand in a line.
-    asked = wanted.split("\n")
+def nearest_difference(wanted: object, known: Iterable[object], source: str) -> str:
+    """Return a unified diff from the most similar known JSON to the wanted one; empty if none is known."""
+    asked = _pretty(wanted)
     lines = set(asked)
     nearest = max(
-        (text.split("\n") for text in known),
+        map(_pretty, known),
         key=lambda other: len(lines & set(other)) - len(lines ^ set(other)) / 1000,
         default=None,
     )
@@ -275,140 +258,6 @@ def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
     return "\n".join(diff[:_MAX_LINES] + more)
 
 
-def json_difference(wanted: str, known: Iterable[str], source: str) -> str:
-    """Do the same for texts of JSON, each of which is written on several lines first."""
-    pretty = [json.dumps(json.loads(text), ensure_ascii=False, indent=1) for text in (wanted, *known)]
-    return nearest_difference(pretty[0], pretty[1:], source)
-
-
-class RequestKeys:
-    """Names requests. It remembers the messages of the last one, because most requests only add to it.
-
-    Two requests have the same name if they differ only in delivery, in the ids of their calls, in whether no
-    words beside calls are null or blank, in the times at the end of a result's envelope, or in secrets, which
-    no recording keeps.
-    """
-
-    def __init__(self) -> None:
-        #: Each message of the last request as text, and its name.
-        self._messages: list[tuple[str, str]] = []
-        #: The same messages as objects: one that cannot change has the text that it had.
-        self._objects: list[Any] = []
-        self._ids = _PlacesOfIds()
-        self._lock = threading.Lock()
-        self._rest: tuple[str, str] = ("", "")
-
-    def of(self, body: Mapping[str, Any]) -> str:
-        """Return the name of a request without secrets: the same however streamed, whenever tools ran."""
-        messages = body.get("messages")
-        listed: list[Any] = messages if isinstance(messages, list) else []
-        rest = without(body, DELIVERY)
-        if "messages" in rest:
-            rest["messages"] = len(listed) if listed else messages
-        text = canonical(rest)
-        with self._lock:
-            texts = self._texts(listed)
-            if text != self._rest[0]:
-                self._rest = text, _name_of(rest)
-            self._follow(texts)
-            return digest(self._rest[1] + "".join(name for _, name in self._messages))
-
-    def _texts(self, messages: list[Any]) -> list[str]:
-        known, self._objects = self._objects, list(messages)
-        texts = [text for text, _ in self._messages]
-        return [
-            texts[at]
-            if at < min(len(known), len(texts)) and known[at] is message and type(message) is ReadOnlyDict
-            else canonical(message)
-            for at, message in enumerate(messages)
-        ]
-
-    def _follow(self, texts: list[str]) -> None:
-        """Name the messages of a request; those that it has in common with the last one have their names.
-
-        The texts are compared, not the values: `1 == True` in Python, but not in JSON.
-        """
-        known = [text for text, _ in self._messages]
-        if texts[: len(known)] != known:
-            self._messages, self._ids = [], _PlacesOfIds()
-        for text in texts[len(self._messages) :]:
-            message = _without_blank(self._ids.replace(json.loads(text)))
-            self._messages.append((text, _name_of(message)))
-
-
-class RequestNames:
-    """Names requests, each message of a list that grows once: the cost of a name does not grow with the list.
-
-    The names are not those of `RequestKeys`, but say the same: which requests are equal.
-
-    Args:
-        scrubs: Whether requests are equal that differ in secrets alone. It costs a hundred times as much.
-    """
-
-    def __init__(self, scrubs: bool = False) -> None:
-        self._scrubs = scrubs
-        self._latest = Messages()
-        self._ids = _PlacesOfIds()
-        #: The name of what comes before each message, and of all of them.
-        self._names = [""]
-        self._rest: tuple[Any, ...] = (None,)
-        self._rest_name = ""
-
-    def of(self, request: Request) -> str:
-        """Return the name of a request."""
-        messages, rest = request.prefix, (request.tools, request.tool_choice, request.settings)
-        if not messages.shares(self._latest):
-            self._ids, self._names = _PlacesOfIds(), [""]
-        self._latest = messages
-        names = self._names
-        for index, message in enumerate(messages.since(len(names) - 1), len(names) - 1):
-            sent, name = sendable(index, message)[0], names[-1]
-            if sent is not None:
-                sent = sent if is_strict(sent) else any_json(sent)
-                name = digest(name + _name_of(_without_blank(self._ids.replace(sent)), self._scrubs))
-            names.append(name)
-        if not all(map(operator.is_, rest, self._rest)):
-            self._rest, bare = rest, replace(request, messages=())
-            self._rest_name = _name_of(bare.body(), self._scrubs)
-        return self._rest_name + names[len(messages)]
-
-
-class _PlacesOfIds:
-    """Puts the place of each call where its id stood: an id says which call is meant, and nothing else."""
-
-    def __init__(self) -> None:
-        self._messages = 0
-        self._places: dict[str, str] = {}
-
-    def replace(self, message: Any) -> Any:
-        """Return the next message of a conversation, with places for ids."""
-        self._messages += 1
-        if not isinstance(message, dict):
-            return message
-        calls, id = message.get("tool_calls"), message.get("tool_call_id")
-        if isinstance(calls, list):
-            message = {**message, "tool_calls": [self._call(slot, call) for slot, call in enumerate(calls)]}
-        if isinstance(id, str):
-            message = {**message, "tool_call_id": self._places.get(id, id)}
-        return message
-
-    def _call(self, slot: int, call: Any) -> Any:
-        if not isinstance(call, dict) or not isinstance(call.get("id"), str):
-            return call
-        place = self._places[call["id"]] = f"message {self._messages}, call {slot + 1}"
-        return {**call, "id": place}
-
-
-def _without_blank(message: Any) -> Any:
-    """Return a message whose words beside calls are null if there are none: servers read both alike."""
-    if isinstance(message, dict) and message.get("tool_calls") and message.get("content") == "":
-        return {**message, "content": None}
-    return message
-
-
-def _name_of(part: Any, scrubs: bool = True) -> str:
-    """Return the name of a part of a request."""
-    part = scrub_json(json.loads(canonical(part))) if scrubs else part
-    if isinstance(part, dict) and part.get("role") == "tool" and isinstance(part.get("content"), str):
-        part = {**part, "content": _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])}
-    return digest(canonical(part))
+def _pretty(value: object) -> list[str]:
+    # Not splitlines, which also breaks at U+2028 and the like, and they may stand in a line.
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).split("\n")

@@ -11,7 +11,7 @@ from zoolab.fault import Fault, marked
 from zoolab.jsontext import digest, encode
 from zoolab.models.about import about
 from zoolab.models.openai import explain
-from zoolab.models.recording import RequestKeys
+from zoolab.models.request_keys import RequestKeys
 from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request, without
 from zoolab.tools import ToolRegistry

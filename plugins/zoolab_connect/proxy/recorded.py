@@ -11,8 +11,8 @@ from zoolab.apis import APIS
 from zoolab.errors import ReplayMiss
 from zoolab.files import read_shipped
 from zoolab.jsontext import canonical, parse_json
-from zoolab.models.recording import RequestKeys
 from zoolab.models.replay import Replay
+from zoolab.models.request_keys import RequestKeys
 from zoolab.records import Reply, Request, without
 
 _NOTICE = re.compile(r"\A\[untrusted data from [^\n]*\]\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from zoolab.loop.turns import ANSWER, MODELS_FAULT, REPLY
 from zoolab.messages import Condensed, Messages, calls_of, text_of
 from zoolab.messages.ends import says_something
 from zoolab.models.about import about
-from zoolab.models.recording import RequestNames, json_difference
+from zoolab.models.recording import nearest_difference
 from zoolab.records import (
     Decision,
     Limits,
@@ -40,6 +41,7 @@ from zoolab.tools import Tool
 from zoolab.trace.calls import Call, Turn, question_at
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
+from zoolab_study.forks.names import RequestNames
 
 #: What becomes of a call that is not on the tape. "stop": the walk ends with a `ReplayMiss`. "ask": a tool of
 #: risk `safe` runs, any other call waits for a decision. "live": the policy decides, as in any walk.
@@ -215,7 +217,7 @@ class TraceTape(Tape):
             f"{tool} was not called {'so often ' * known}with {excerpt(dict(arguments), 200)}"
             " in this trace, so there is no result to replay",
             advice=_ADVICE,
-            difference="" if known else json_difference(asked, self._places, "on the tape"),
+            difference="" if known else _difference(asked, self._places),
         )
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
@@ -311,7 +313,7 @@ class OwnReplies:
         raise ReplayMiss(
             f"the trace does not contain this request among its {len(known)}",
             advice=_ADVICE,
-            difference=json_difference(wanted, known, "on the tape"),
+            difference=_difference(wanted, known),
         )
 
 
@@ -485,3 +487,7 @@ def _text_of(call: Call) -> str:
 
 def _refused(call: ToolCall, verdict: Verdict) -> tuple[Any, ...]:
     return call.name, call.arguments, tuple(verdict.problems)
+
+
+def _difference(wanted: str, known: Iterable[str]) -> str:
+    return nearest_difference(json.loads(wanted), map(json.loads, known), "on the tape")
