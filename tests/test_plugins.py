@@ -257,7 +257,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
 NODES = 100_682
-#: What they may become, without the plots and the commands, which stand on the core and which nothing stands on.
+#: What they may become, without plots and commands: nothing stands on these.
 CEILING = 95_000
 NAMES = 50
 ROOMS: dict[str, int] = {
