@@ -94,13 +94,13 @@ def say(text: str) -> None:
 
 
 def stop(code: int, text: str) -> NoReturn:
-    """The last line, for people, and the exit code, for programs."""
+    """Print the last line, for people, and end with the exit code, for programs."""
     print("zoolab: " + text, file=sys.stderr, flush=True)
     sys.exit(code)
 
 
 def environment() -> dict[str, str]:
-    """The environment of every child: as if .venv were activated."""
+    """Return the environment of every child: as if .venv were activated."""
     kept = {name: value for name, value in os.environ.items() if name not in MISLEADING}
     path = os.pathsep.join([str(BIN), kept.get("PATH", os.defpath)])
     return {**kept, "PATH": path, "VIRTUAL_ENV": str(VENV)}
@@ -249,7 +249,9 @@ def ensure_pip() -> None:
 
 
 def find_uv() -> str | None:
-    """The uv on PATH, or one that pip puts into .venv: it installs in seconds what takes pip minutes."""
+    """Return the uv on PATH, or one that pip puts into .venv: it installs in seconds what takes pip
+    minutes.
+    """
     on_path = shutil.which("uv")
     if on_path:
         return on_path
@@ -276,7 +278,7 @@ def install(extras: str) -> None:
 
 
 def advice() -> str:
-    """What a person can do about an installation that failed."""
+    """Return what a person can do about an installation that failed."""
     megabytes = shutil.disk_usage(HERE).free // 1_000_000
     if megabytes < 1000:
         return f"the disk has {megabytes} MB left, .venv takes about 1000; make room and run start.py again"
@@ -284,7 +286,7 @@ def advice() -> str:
 
 
 def read_stamp() -> dict[str, str]:
-    """What was installed into .venv, as the last finished installation wrote it."""
+    """Return what was installed into .venv, as the last finished installation wrote it."""
     try:
         return dict(json.loads(STAMP.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

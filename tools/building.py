@@ -51,7 +51,7 @@ def write_stale(files: dict[Path, str], check: bool = False) -> list[Path]:
 
 
 def built_files(name: str) -> dict[Path, str]:
-    """The text of each file that is built for a lab: the student's notebook and the solution."""
+    """Return the text of each file that is built for a lab: the student's notebook and the solution."""
     folder = folder_of(name)
     source, notebook = folder / "master.py", folder / f"{folder.name}.ipynb"
     try:
@@ -65,17 +65,19 @@ def built_files(name: str) -> dict[Path, str]:
 
 
 def solved(master: str) -> str:
-    """A master without its marks."""
+    """Return a master without its marks."""
     return rewritten(master, lambda _before, _prompt, solution: solution)
 
 
 def rendered(text: str) -> str:
-    """A notebook as Jupyter saves it, from py:percent text: without outputs, and the same bytes each time."""
+    """Return a notebook as Jupyter saves it, from py:percent text: without outputs, and the same bytes each
+    time.
+    """
     return notebook_of(cells_of(text))
 
 
 def cells_of(text: str) -> list[Cell]:
-    """The cells of py:percent text; the first lines, between `# ---`, are for other programs.
+    """Return the cells of py:percent text; the first lines, between `# ---`, are for other programs.
 
     >>> cells_of('# %% [markdown] tags=["slide"]\\n# # Title\\n#\\n# Words.\\n')[0]["source"]
     ['# Title\\n', '\\n', 'Words.']
@@ -93,13 +95,13 @@ def cells_of(text: str) -> list[Cell]:
 
 
 def new_cell(kind: str, name: str, text: str) -> Cell:
-    """A cell whose id is `name`."""
+    """Return a cell whose id is `name`."""
     code: Cell = {"outputs": [], "execution_count": None} if kind == "code" else {}
     return {"cell_type": kind, "id": name, "metadata": {}, "source": text.splitlines(keepends=True), **code}
 
 
 def notebook_of(cells: list[Cell]) -> str:
-    """The text of a notebook."""
+    """Return the text of a notebook."""
     book = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(book, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 

@@ -50,12 +50,14 @@ def chosen(answers: Iterable[WrongAnswer], cases: Sequence[str], right: Collecti
 
 
 def _cost(answer: WrongAnswer) -> tuple[bool, int]:
-    """Whether more cases than it names may fail, and how many it names."""
+    """Return whether more cases than it names may fail, and how many it names."""
     return not answer.only, len(answer.fails)
 
 
 def _in_order(found: Sequence[WrongAnswer], right: Collection[str]) -> list[WrongAnswer]:
-    """The answers that cost the fewest cases first; of these, one from each place before a second one."""
+    """Return the answers that cost the fewest cases first; of these, one from each place before a
+    second one.
+    """
     met: dict[frozenset[str], int] = {}
     ranked: list[tuple[tuple[bool, int], int, WrongAnswer]] = []
     for answer in found:

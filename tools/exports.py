@@ -73,7 +73,7 @@ def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
 
 
 def nbgrader_files(name: str) -> Files:
-    """The files of a lab for nbgrader, by their path below the folder of the course."""
+    """Return the files of a lab for nbgrader, by their path below the folder of the course."""
     lab = load_lab(name)
     cells = _cells(lab, _for_nbgrader)
     for number, cell in enumerate(cells):
@@ -87,7 +87,7 @@ def nbgrader_files(name: str) -> Files:
 
 
 def _for_nbgrader(before: str, prompt: list[str], solution: list[str]) -> list[str]:
-    """A stub of the lab's own goes before the solution, which overrides it."""
+    """Return a cell for nbgrader: a stub of the lab's own goes before the solution, which overrides it."""
     return [*prompt, f"{before}##{BEGIN}", *solution, f"{before}##{END}"]
 
 
@@ -96,7 +96,7 @@ def _tell_nbgrader(cell: Cell, name: str, **about: Any) -> None:
 
 
 def otter_files(name: str) -> Files:
-    """The files of a lab for otter-grader, by their path below the output folder."""
+    """Return the files of a lab for otter-grader, by their path below the output folder."""
     lab = load_lab(name)
     cases = lab.public
     points = sum(case.points for case in cases)
@@ -113,7 +113,9 @@ def otter_files(name: str) -> Files:
 
 
 def _for_otter(before: str, prompt: list[str], solution: list[str]) -> list[str]:
-    """A stub of the lab's own is otter's prompt; the usual stub is otter's own three dots."""
+    """Return a cell for otter: a stub of the lab's own is otter's prompt; the usual stub is otter's own three
+    dots.
+    """
     if not prompt:
         return [before + BEGIN, *solution, before + END]
     return [
@@ -136,7 +138,7 @@ FORMATS: dict[str, Callable[[str], Files]] = {"nbgrader": nbgrader_files, "otter
 
 
 def _cells(lab: Lab, marked: Marked) -> list[Cell]:
-    """The cells of a lab's master, up to those that call `check`, and a note about the tests."""
+    """Return the cells of a lab's master, up to those that call `check`, and a note about the tests."""
     try:
         master = (course_folder("labs") / lab.name / "master.py").read_text(encoding="utf-8")
     except OSError as error:
@@ -151,13 +153,15 @@ def _cells(lab: Lab, marked: Marked) -> list[Cell]:
 
 
 def left_out(lab: Lab) -> str:
-    """What other tools are not given of a lab, in words: its hidden cases would be where students read."""
+    """Return what other tools are not given of a lab, in words: its hidden cases would be where students
+    read.
+    """
     hidden = [case for case in lab.cases if not case.public]
     points = sum(case.points for case in hidden)
     return f"{len(hidden)} hidden cases for {points:g} points; all {len(lab.public)} public ones are here"
 
 
 def _test_of(lab: Lab, case: Case, names: str) -> str:
-    """The code that plays a public case against the namespace that the expression `names` gives."""
+    """Return the code that plays a public case against the namespace that the expression `names` gives."""
     played = f'assert passes("{lab.name}", "{case.name}", {names})'
     return f"from zoolab_grader.checking import passes\n\n{played}"

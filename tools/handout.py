@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def public_cases(source: str) -> str:
-    """The text of a `cases.py` with its public cases, and with nothing that only hidden ones use.
+    """Return the text of a `cases.py` with its public cases, and with nothing that only hidden ones use.
 
     >>> hidden = "@case(points=1, hint='')\\ndef hidden(student, chance): return SECRET\\n"
     >>> print(public_cases("LAB = 1\\nSECRET = 7  # of a hidden case\\n\\n" + hidden))

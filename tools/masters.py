@@ -13,12 +13,14 @@ Marked = Callable[[str, list[str], list[str]], list[str]]
 
 
 def for_student(master: str) -> str:
-    """A master with each solution replaced by its stub: `...  # your code`, or the lines after `# STUB:`."""
+    """Return a master with each solution replaced by its stub: `...  # your code`, or the lines after `#
+    STUB:`.
+    """
     return rewritten(master, lambda before, prompt, _solution: prompt or [before + YOUR_CODE])
 
 
 def rewritten(master: str, marked: Marked) -> str:
-    """A master with what `marked` makes of each solution in its place.
+    """Return a master with what `marked` makes of each solution in its place.
 
     `marked(before, prompt, solution)` gets the lines of the lab's own stub, none for the usual one, and those
     of the solution. Raises `InvalidInput` for marks that do not pair.

@@ -23,7 +23,7 @@ __all__ = ["build", "render", "sources"]
 
 
 def sources(folder: Path) -> list[Path]:
-    """The notebooks' sources in `folder`, in the order in which they are read; the zoo comes last.
+    """Return the notebooks' sources in `folder`, in the order in which they are read; the zoo comes last.
 
     >>> from tempfile import mkdtemp
     >>> folder = Path(mkdtemp())
@@ -41,7 +41,7 @@ def sources(folder: Path) -> list[Path]:
 
 
 def render(source: Path) -> str:
-    """The text of the `.ipynb` that belongs to one py:percent file."""
+    """Return the text of the `.ipynb` that belongs to one py:percent file."""
     return rendered(source.read_text(encoding="utf-8"))
 
 

@@ -17,14 +17,14 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://|#|mailto:)([^)\s]+)\)")
 
 
 def repository() -> str:
-    """The address of the repository, without a slash at its end; empty if nobody said it."""
+    """Return the address of the repository, without a slash at its end; empty if nobody said it."""
     server, name = os.environ.get("GITHUB_SERVER_URL", ""), os.environ.get("GITHUB_REPOSITORY", "")
     given = os.environ.get("ZOOLAB_REPOSITORY", f"{server}/{name}" if server and name else "")
     return given.rstrip("/")
 
 
 def readme_for_index(text: str, address: str) -> str:
-    """The README with absolute links, or without links if there is no address.
+    """Return the README with absolute links, or without links if there is no address.
 
     >>> readme_for_index("[labs](labs/README.md) ![A picture](a.png)", "https://example.org/zoolab")
     '[labs](https://example.org/zoolab/blob/main/labs/README.md) ![A picture](https://example.org/...)'

@@ -63,7 +63,9 @@ class Verdict:
 
 
 def answers_of(lab: str, folder: Path | None = None) -> list[Answer]:
-    """The answers of a lab, or those in a folder; there, the names of wrong ones begin with `wrong`."""
+    """Return the answers of a lab, or those in a folder; there, the names of wrong ones begin with
+    `wrong`.
+    """
     if folder is not None:
         files = sorted(folder.glob("*.py"))
         return [Answer(file.stem, not file.stem.startswith("wrong"), read_cells(file)) for file in files]
@@ -109,7 +111,7 @@ def print_verified(labs: Sequence[str], seeds: int, jobs: int | None = None) -> 
 
 
 def _watched(lab: str, waiting: Sequence[Future[Verdict]]) -> list[Verdict]:
-    """The verdicts, with a bar on a terminal while they come."""
+    """Return the verdicts, with a bar on a terminal while they come."""
     console, hidden = Console(stderr=True), not sys.stderr.isatty()
     bar = track(waiting, lab, console=console, transient=True, disable=hidden)
     return [each.result() for each in bar]
@@ -122,7 +124,7 @@ def _told(what: str, found: Sequence[Verdict]) -> str:
 
 
 def _score(measured: dict[str, Any] | None) -> str:
-    """A lab's mutation score: mutants that lose points, of those that break a sentence of the text."""
+    """Return a lab's mutation score: mutants that lose points, of those that break a sentence of the text."""
     if measured is None:
         return "no mutation score"
     killed, count = measured["killed"], measured["mutants"] - sum(map(len, measured["equivalent"].values()))
@@ -130,7 +132,9 @@ def _score(measured: dict[str, Any] | None) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 if each right answer has all points, each wrong one fewer, and every seed gives the same number."""
+    """Return 0 if each right answer has all points, each wrong one fewer, and every seed gives the same
+    number.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m tools.seeds",
         description=__doc__,

@@ -41,7 +41,7 @@ _PREDICTS, _REVEALS = re.compile(r"= predict\("), re.compile(r"\.reveal\(")
 
 
 def read(source: Path, run: bool = True) -> list[Any]:
-    """The cells of a notebook's source; with `run`, also what they show."""
+    """Return the cells of a notebook's source; with `run`, also what they show."""
     import jupytext
 
     notebook = jupytext.read(source)
@@ -54,7 +54,7 @@ def read(source: Path, run: bool = True) -> list[Any]:
 
 
 def deck(name: str, cells: Sequence[Any]) -> str:
-    """The page with the slides of a notebook.
+    """Return the page with the slides of a notebook.
 
     >>> from types import SimpleNamespace as Cell
     >>> first = Cell(cell_type="markdown", source="# 01 · One [loop](x.ipynb)", metadata={})
@@ -72,7 +72,7 @@ def deck(name: str, cells: Sequence[Any]) -> str:
 
 
 def slides(cells: Sequence[Any]) -> Iterator[Html]:
-    """The content of each slide, in order."""
+    """Yield the content of each slide, in order."""
     ends = {0, len(cells) - 1}
     for index, cell in enumerate(cells):
         marked = MARK in cell.metadata.get("tags", ())
@@ -89,19 +89,21 @@ def slides(cells: Sequence[Any]) -> Iterator[Html]:
 
 
 def prose(text: str) -> Html:
-    """Markdown as HTML. Links into the course lead nowhere from one file, so they become text."""
+    """Return Markdown as HTML. Links into the course lead nowhere from one file, so they become text."""
     from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
     return Html(harmless(markdown2html_mistune(_LOCAL_LINK.sub(r"\1", text))))
 
 
 def code(text: str) -> Html:
-    """A cell of code."""
+    """Return a cell of code."""
     return tag("pre", tag("code", text))
 
 
 def outputs(cell: Any) -> list[Html]:
-    """What a cell showed: pictures, tables, and text; a widget is left out, since it needs a kernel."""
+    """Return what a cell showed: pictures, tables, and text; a widget is left out, since it needs a
+    kernel.
+    """
     given = cell.get("outputs", ())
     questions = [each for each in given if "zoolab-question" in each.get("data", {}).get("text/html", "")]
     return [shown for each in questions or given if (shown := _output(each)) is not None]
@@ -123,7 +125,7 @@ def _output(output: Any) -> Html | None:
 
 
 def harmless(html: str) -> str:
-    """HTML without styles and scripts of its own, and without anything that fetches."""
+    """Return HTML without styles and scripts of its own, and without anything that fetches."""
     return _FETCHES.sub("", _FOREIGN.sub("", html))
 
 

@@ -113,7 +113,7 @@ class Lesson:
 
 
 def lessons() -> list[Lesson]:
-    """The notebooks of the course, in order."""
+    """Return the notebooks of the course, in order."""
     found = []
     for source in sources(FOLDER):
         if source.stem[0].isdigit():
@@ -127,7 +127,7 @@ def lessons() -> list[Lesson]:
 
 
 def outcomes(course: Sequence[Lesson], entries: dict[str, dict[str, Any]]) -> str:
-    """The page of the learning outcomes."""
+    """Return the page of the learning outcomes."""
     parts = [OUTCOMES]
     for lesson in course:
         rows = ["| afterwards you can | practised in | checked by |", "| --- | --- | --- |"]
@@ -151,7 +151,9 @@ def outcomes(course: Sequence[Lesson], entries: dict[str, dict[str, Any]]) -> st
 
 
 def _checked_by(by_the_notebook: bool, cases: Sequence[str]) -> str:
-    """Links to the labs, with the names of their cases; raises `LookupError` if there is no such case."""
+    """Return links to the labs, with the names of their cases; raises `LookupError` if there is no
+    such case.
+    """
     found = ["the notebook"] if by_the_notebook else []
     for lab, _, case in (each.partition(".") for each in cases):
         if case not in {each.name for each in load_lab(lab).cases}:
@@ -161,7 +163,7 @@ def _checked_by(by_the_notebook: bool, cases: Sequence[str]) -> str:
 
 
 def times(course: Sequence[Lesson], measured: dict[str, Any]) -> str:
-    """The page of the times."""
+    """Return the page of the times."""
     rows, total = [], 0.0
     for lesson in course:
         words = len(_FOLDED.sub("", lesson.prose).split())
@@ -212,7 +214,7 @@ def keep(seconds: dict[str, float]) -> None:
 
 
 def pages() -> dict[Path, str]:
-    """The text of each page that is built."""
+    """Return the text of each page that is built."""
     table, course = tomllib.loads(TABLE.read_text(encoding="utf-8")), lessons()
     return {
         PAGES / "outcomes.md": outcomes(course, table["objectives"]),

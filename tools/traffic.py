@@ -19,13 +19,13 @@ ANSWER = "The result is 45."
 
 
 def answer(request: Request) -> str | list[tuple[str, dict[str, str]]]:
-    """The answer, as a text, or as the call that smolagents wants."""
+    """Return the answer, as a text, or as the call that smolagents wants."""
     offered = [tool["function"]["name"] for tool in request.tools]
     return [("final_answer", {"answer": ANSWER})] if "final_answer" in offered else ANSWER
 
 
 def script() -> Scripted:
-    """A call that breaks its schema, two calls in one reply, one more, and the answer."""
+    """Return a call that breaks its schema, two calls in one reply, one more, and the answer."""
     wrong = [("add", {"a": 2, "b": "three"})]
     sums = [("add", {"a": 2, "b": 3}), ("add", {"a": 4, "b": 5})]
     return Scripted([wrong, sums, [("multiply", {"a": 5, "b": 9})], answer])

@@ -43,7 +43,7 @@ class WrongAnswer:
     why_so_many: str = ""
 
     def is_caught_by(self, failed: Collection[str]) -> bool:
-        """Whether these are the cases that must fail.
+        """Return whether these are the cases that must fail.
 
         >>> wrong = WrongAnswer("no_limit", "Goes on for ever.", "", frozenset({"limit"}), only=True)
         >>> wrong.is_caught_by({"limit"}), wrong.is_caught_by({"limit", "errors"}), wrong.is_caught_by(set())
@@ -53,7 +53,7 @@ class WrongAnswer:
 
 
 def right_answers(lab: str) -> dict[str, Path]:
-    """The right answers of a lab, by name: its solution and the files in `right/`.
+    """Return the right answers of a lab, by name: its solution and the files in `right/`.
 
     >>> sorted(right_answers("l1"))
     ['last_calls_not_run', 'latin1', 'plain', 'recursive_noisy', 'solution', 'threads']
@@ -64,7 +64,7 @@ def right_answers(lab: str) -> dict[str, Path]:
 
 
 def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
-    """The wrong answers of a lab, by name; none if it has no `wrong.toml`.
+    """Return the wrong answers of a lab, by name; none if it has no `wrong.toml`.
 
     Raises `InvalidInput` if a table is not complete, or if a change does not fit the right answer.
 
@@ -85,7 +85,7 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
 
 
 def reasons_to_stay(lab: str) -> dict[str, str]:
-    """Why a case stays although no wrong answer fails it alone: the table `stays` of `wrong.toml`.
+    """Return why a case stays although no wrong answer fails it alone: the table `stays` of `wrong.toml`.
 
     >>> list(reasons_to_stay("l10"))
     ['recorded_attacks']
@@ -95,7 +95,7 @@ def reasons_to_stay(lab: str) -> dict[str, str]:
 
 
 def _tables_of(lab: str) -> tuple[Path, dict[str, Any]]:
-    """The file of a lab's wrong answers, and what it says; nothing if there is no file."""
+    """Return the file of a lab's wrong answers, and what it says; nothing if there is no file."""
     file = folder_of(lab) / "wrong.toml"
     try:
         return file, tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
@@ -169,7 +169,7 @@ def _wrong_answer(name: str, table: dict[str, Any], right: dict[str, Path]) -> W
 
 
 def changed(code: str, change: str) -> str:
-    """The code after a change, which is written as in a diff, with an empty line between two places.
+    """Return the code after a change, which is written as in a diff, with an empty line between two places.
 
     A line begins with `-` if it goes, with `+` if it is new, and with a space if it only shows the place. The
     lines of a place that the code has already must occur in it exactly once.
@@ -194,7 +194,7 @@ def changed(code: str, change: str) -> str:
 
 
 def _find(place: list[str], lines: list[str]) -> tuple[int, list[str], list[str]]:
-    """Where a place of a change is in the code, its lines there, and the lines that come instead."""
+    """Return where a place of a change is in the code, its lines there, and the lines that come instead."""
     if odd := [line for line in place if line[:1] not in ("-", "+", " ")]:
         raise InvalidInput(
             f"the change has a line without a mark: {odd[0]!r}", expected="-, + or a space before each line"

@@ -110,7 +110,7 @@ class Problem:
 
 
 def visible(text: str) -> str:
-    """`text` with control characters made visible, so that no model can command a terminal.
+    """Return `text` with control characters made visible, so that no model can command a terminal.
 
     >>> visible("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'

@@ -26,7 +26,7 @@ _BLOCK = 1 << 16
 
 
 def read_shipped(package: str, name: str) -> str:
-    """The text of a file that lies beside the modules of a package.
+    """Return the text of a file that lies beside the modules of a package.
 
     >>> read_shipped("zoolab.text", "ground.css").count("color-scheme")
     1
@@ -37,7 +37,7 @@ def read_shipped(package: str, name: str) -> str:
 
 
 def read_table(package: str, name: str) -> dict[str, Any]:
-    """The data of a TOML or JSON file that lies beside the modules of a package.
+    """Return the data of a TOML or JSON file that lies beside the modules of a package.
 
     >>> read_table("zoolab.show", "words.toml").keys() >= {"outcomes"}
     True
@@ -50,7 +50,8 @@ def read_table(package: str, name: str) -> dict[str, Any]:
 
 
 def course_folder(name: str) -> Path:
-    """The folder `labs`, `notebooks` or `datasets`: beside the package in a checkout, in it in a wheel.
+    """Return the folder `labs`, `notebooks` or `datasets`: beside the package in a checkout, in it in a
+    wheel.
 
     >>> (course_folder("labs") / "README.md").is_file()
     True
@@ -180,7 +181,7 @@ def heal(file: BinaryIO) -> int:
 
 
 def is_half(line: bytes) -> bool:
-    """Whether a line without its end is only the beginning of a JSON value.
+    """Return whether a line without its end is only the beginning of a JSON value.
 
     >>> is_half(b'{"a": 1'), is_half(b'{"a": 1}')
     (True, False)
@@ -277,7 +278,7 @@ def locked(path: Path, seconds: float = LOCK_SECONDS) -> Generator[None]:
 
 
 def _rename(draft: Path, path: Path) -> None:
-    """Windows refuses as long as somebody reads the file."""
+    """Rename a file; Windows refuses as long as somebody reads the file."""
     for _ in range(100 if sys.platform == "win32" else 0):
         with suppress(PermissionError):
             draft.replace(path)
@@ -287,7 +288,9 @@ def _rename(draft: Path, path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Once this is done, the new name outlasts a power cut; Windows and some file systems cannot."""
+    """Sync a folder: once this is done, a new name outlasts a power cut; Windows and some file systems
+    cannot.
+    """
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -16,8 +16,8 @@ R = TypeVar("R")
 def passes_on(
     inner: Callable[..., Any], without: Collection[str] = ()
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """For a function that hands its `**options` to another one: its signature shows them all, and it names
-    an unknown one as its own.
+    """Decorate a function that hands its `**options` to another one: its signature shows them all, and it
+    names an unknown one as its own.
 
     >>> def outer(**options): ...
     >>> passes_on(lambda a=1: a)(outer)(b=2)

@@ -61,7 +61,7 @@ class Finding:
 
 
 def lint(tools: Tool | Iterable[Tool]) -> list[Finding]:
-    """All findings about one tool, or about several (a registry too) as a model sees them: together.
+    """Return all findings about one tool, or about several (a registry too) as a model sees them: together.
 
     Raises `InvalidSchema` for an invalid schema.
 
@@ -102,7 +102,9 @@ def _nodes(schema: Any, path: list[Any]) -> Iterator[tuple[str, Schema]]:
 
 
 def _is_of_its_kind(name: str, value: Any) -> bool:
-    """Whether a keyword can be read: no draft judges every part of a schema, and odd values say nothing."""
+    """Return whether a keyword can be read: no draft judges every part of a schema, and odd values say
+    nothing.
+    """
     texts = name != "required" or (isinstance(value, list) and all(isinstance(each, str) for each in value))
     return texts and isinstance(value, _KINDS.get(name, object))
 
@@ -178,7 +180,7 @@ def _strict_violations(node: Schema) -> Iterator[str]:
 
 
 def _together(tools: list[Tool]) -> Iterator[_Broken]:
-    """What is wrong with tools beside each other, with the name of a tool for a place."""
+    """Yield what is wrong with tools beside each other, with the name of a tool for a place."""
     for one, other in combinations(tools, 2):
         a, b = set(_words(one.description)), set(_words(other.description))
         if a and len(a & b) >= SAME_WORDS * len(a | b):

@@ -172,7 +172,7 @@ def registered(module: str, name: str, package: str) -> Any:
 
 @cache
 def _own(group: str) -> Mapping[str, EntryPoint]:
-    """What came with zoolab."""
+    """Return what came with zoolab."""
     try:
         return {each.name: each for each in distribution("zoolab").entry_points if each.group == group}
     except PackageNotFoundError:
@@ -181,12 +181,12 @@ def _own(group: str) -> Mapping[str, EntryPoint]:
 
 @cache
 def _all(group: str) -> Mapping[str, EntryPoint]:
-    """What is registered anywhere; nobody takes the place of what came with zoolab."""
+    """Return what is registered anywhere; nobody takes the place of what came with zoolab."""
     return {**{each.name: each for each in entry_points(group=group)}, **_own(group)}
 
 
 def _having(texts: tuple[str, ...] = (), calls: tuple[str, ...] = ()) -> Callable[[Any], str]:
-    """What checks that a thing has these texts, and these functions."""
+    """Return what checks that a thing has these texts, and these functions."""
 
     def lacks(thing: Any) -> str:
         missing = [name for name in texts if not _is_text(getattr(thing, name, None))]

@@ -42,14 +42,14 @@ class Retriever(Protocol):
     k: int
 
     def scores(self, query: str, texts: Sequence[str]) -> Iterable[float]:
-        """One score a text; the higher, the better it fits."""
+        """Return one score a text; the higher, the better it fits."""
         ...
 
 
 def pick_tools(
     retriever: Retriever, messages: Sequence[Message], tools: ToolRegistry, tool_choice: str = "auto"
 ) -> tuple[list[Tool], tuple[Withheld, ...]]:
-    """The `retriever.k` tools that fit the last thing the user said, and those that were left out.
+    """Return the `retriever.k` tools that fit the last thing the user said, and those that were left out.
 
     A forced tool, and tools that the conversation has called already, are always sent. `find_tools` is sent
     beside them, if there is one, and what it found: what its results say, so that a fork and an edited result
@@ -82,7 +82,7 @@ def _scores(retriever: Retriever, query: str, tools: Iterable[Tool]) -> list[flo
 
 
 def tool_text(tool: Tool) -> str:
-    """What a retriever compares with the question: name, description, and what the parameters say."""
+    """Return what a retriever compares with the question: name, description, and what the parameters say."""
     properties = tool.parameters.get("properties")
     parts = [tool.name.replace("_", " ").replace("-", " "), tool.description]
     for name, schema in properties.items() if isinstance(properties, dict) else ():
@@ -107,7 +107,7 @@ class BM25:
         _check_k(self.k)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score a text, 0 if no word is shared."""
+        """Return one score a text, 0 if no word is shared."""
         texts_words = [Counter(words_of(text) or [""]) for text in texts]
         asked = sorted(set(words_of(query[:_MAX_CHARS])))
         weights = _rarity(texts_words)
@@ -124,7 +124,7 @@ class BM25:
 
 
 def _rarity(texts: Sequence[Counter[str]]) -> dict[str, float]:
-    """How much each word weighs: log((n - m + 1/2) / (m + 1/2)) of a word that m of n texts have.
+    """Return how much each word weighs: log((n - m + 1/2) / (m + 1/2)) of a word that m of n texts have.
 
     A word of more than half of the texts would weigh less than nothing; it gets a share of the mean weight.
     """
@@ -135,7 +135,7 @@ def _rarity(texts: Sequence[Counter[str]]) -> dict[str, float]:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without the commonest English endings.
+    """Return the words of a text in lower case, without the commonest English endings.
 
     >>> words_of("Restarting the web-services")
     ['restart', 'the', 'web', 'servic']
@@ -166,7 +166,7 @@ class Embeddings:
         _embedder()  # a missing package is said now, and not at the first question
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score a text."""
+        """Return one score a text."""
         if not texts:
             return []
         asked = _embedder().embed([query[:_MAX_CHARS] or " "], norm=True)[0]
@@ -189,7 +189,7 @@ def _embedder() -> Any:
 
 @lru_cache(maxsize=16)
 def _vectors(texts: tuple[str, ...]) -> Any:
-    """The tools' side is the same at every request."""
+    """Keep the tools' side, which is the same at every request."""
     return _embedder().embed([text[:_MAX_CHARS] or " " for text in texts], norm=True)
 
 
@@ -215,7 +215,9 @@ class ToolSearch:
 
 
 def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistry:
-    """The tools and `find_tools`, which searches them; `InvalidInput` if another tool has that name."""
+    """Return the tools and `find_tools`, which searches them; `InvalidInput` if another tool has that
+    name.
+    """
     if retriever is None:
         raise InvalidInput("find_tools needs retrieve", advice="give retrieve=BM25(k=8)")
     own = tools.get(FIND_TOOLS)
@@ -228,7 +230,7 @@ def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistr
 
 
 def _found(messages: Sequence[Message]) -> set[str]:
-    """The names of `find_tools` and of what it found in a conversation."""
+    """Return the names of `find_tools` and of what it found in a conversation."""
     found, ids = {FIND_TOOLS}, set()
     for message in messages:
         for call in message.get("tool_calls") or ():

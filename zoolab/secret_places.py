@@ -42,7 +42,9 @@ _ALL_DATA = re.compile(r"(?:data:[\w/.+-]{1,100};base64,)?[A-Za-z0-9+/]{1000,}+=
 
 @cache
 def form(name: str) -> re.Pattern[bytes]:
-    """A form of `secrets.toml`, compiled when something is scrubbed first: that takes longer than imports."""
+    """Return a form of `secrets.toml`, compiled when something is scrubbed first: that takes longer than
+    imports.
+    """
     return _compiled(_forms()[name])
 
 
@@ -61,7 +63,7 @@ def _compiled(text: str) -> re.Pattern[bytes]:
 
 
 def _behind(word: str, names: str, never: str = "") -> str:
-    """What is true behind a word that ends one of these names, if `never` is not in front of the name.
+    """Return what is true behind a word that ends one of these names, if `never` is not in front of the name.
 
     >>> _behind("key", "api")
     '(?:(?<=apikey)|(?<=api[-_]key))'
@@ -72,12 +74,12 @@ def _behind(word: str, names: str, never: str = "") -> str:
 
 @cache
 def _searched() -> dict[bytes, re.Pattern[bytes]]:
-    """The forms of names and of surroundings, by the letters that they cannot do without."""
+    """Return the forms of names and of surroundings, by the letters that they cannot do without."""
     return {letters.encode(): _compiled(text) for letters, text in _forms()["searched"].items()}
 
 
 def projected(text: str) -> bytes:
-    """A text with a byte for each character: all blanks are like each other, and so are other scripts.
+    """Return a text with a byte for each character: all blanks are like each other, and so are other scripts.
 
     >>> projected("a\\u2003b \\u65e5")
     b'a b ?'
@@ -143,7 +145,7 @@ def _hits(said: bytes, letters: bytes, before: int) -> Iterator[int]:
 
 
 def _next(said: bytes, letters: bytes, at: int) -> int:
-    """Where these letters stand next; -1 if they do not."""
+    """Return where these letters stand next; -1 if they do not."""
     for place in range(at, len(said), _PIECE):
         found = said.find(letters, place, place + _PIECE + len(letters) - 1)
         if found >= 0:
@@ -199,7 +201,7 @@ def _values(said: bytes, letters: bytes, pattern: re.Pattern[bytes]) -> Iterator
 
 
 def _merged(places: Iterable[Place]) -> list[Place]:
-    """The places in order; those that have something in common are one."""
+    """Return the places in order; those that have something in common are one."""
     merged = list[Place]()
     for low, high in sorted(places):
         if merged and low < merged[-1][1]:

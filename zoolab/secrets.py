@@ -42,7 +42,7 @@ _Name = tuple[str, Callable[[Any], bool] | None]
 
 
 def scrub(text: str) -> str:
-    """`text` without what looks like a key, a token or a password.
+    """Return `text` without what looks like a key, a token or a password.
 
     >>> scrub("Authorization: Bearer abcdef123456")
     'Authorization: Bearer [secret removed]'
@@ -66,7 +66,7 @@ def _without(text: str, places: Sequence[Place]) -> str:
 
 
 def scrub_json(value: Any) -> Any:
-    """A JSON value without secrets: it stays JSON, and so does JSON text within it.
+    """Return a JSON value without secrets: it stays JSON, and so does JSON text within it.
 
     >>> scrub_json({"password": 12345, "arguments": '{"api_key": 67890}', "max_tokens": 10})
     {'password': '[secret removed]', 'arguments': '{"api_key":"[secret removed]"}', 'max_tokens': 10}
@@ -76,7 +76,8 @@ def scrub_json(value: Any) -> Any:
 
 @lru_cache(maxsize=20_000)
 def _known(_digest: bytes) -> list[str | None]:
-    """What a text is without secrets, by its digest: empty if nobody knows yet, and None if it has none.
+    """Return what a text is without secrets, by its digest: empty if nobody knows yet, and None if it has
+    none.
 
     Each request of a conversation repeats the messages of the one before. No secret is kept here, only what
     is left without it.
@@ -86,7 +87,8 @@ def _known(_digest: bytes) -> list[str | None]:
 
 @lru_cache(maxsize=10_000)
 def _known_name(_digest: bytes) -> list[_Name]:
-    """What a member of this name is called and hides, by the digest of the name: empty if nobody knows yet.
+    """Return what a member of this name is called and hides, by the digest of the name: empty if nobody knows
+    yet.
 
     The messages of a trace are cleaned one by one, and have the same few names.
     """
@@ -190,7 +192,7 @@ class _Scrubbing:
 
 
 def _memory(text: str) -> list[str | None]:
-    """What is known of a text, and where it is kept; of a short one nothing is."""
+    """Return what is known of a text, and where it is kept; of a short one nothing is."""
     return _known(_digest(text)) if len(text) >= _REMEMBERED else []
 
 
@@ -199,7 +201,7 @@ def _digest(text: str) -> bytes:
 
 
 def _parsed(text: str) -> Any:
-    """The object or list that a text is; None if it is neither."""
+    """Return the object or list that a text is; None if it is neither."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -209,7 +211,7 @@ def _parsed(text: str) -> Any:
 
 
 def _is_long(value: Any) -> bool:
-    """Whether a value is one of secrets if its name may be that of plain things."""
+    """Return whether a value is one of secrets if its name may be that of plain things."""
     return isinstance(value, str) and re.fullmatch(r"[!-~]{12,}", value) is not None
 
 
@@ -218,7 +220,9 @@ def _is_given(value: Any) -> bool:
 
 
 def _named_by(pair: dict[Any, Any]) -> str:
-    """What the member `value` is called: a cookie of a browser, or the name of a pair of name and value."""
+    """Return what the member `value` is called: a cookie of a browser, or the name of a pair of name and
+    value.
+    """
     if "httpOnly" in pair:
         return "cookie"
     names = (pair[each] for each in _NAMES if each in pair)

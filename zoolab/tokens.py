@@ -21,7 +21,7 @@ _TOO_MANY = 1 << 50
 
 
 def tokens_in(messages: Iterable[Mapping[str, Any]] = (), tools: Iterable[Mapping[str, Any]] = ()) -> int:
-    """About how many tokens messages take, and tools as a request holds them.
+    """Return about how many tokens messages take, and tools as a request holds them.
 
     >>> tokens_in([{"role": "user", "content": "What is 42 + 58?"}])
     4
@@ -31,13 +31,13 @@ def tokens_in(messages: Iterable[Mapping[str, Any]] = (), tools: Iterable[Mappin
 
 
 def characters_of(message: Mapping[str, Any]) -> int:
-    """How many characters a message has: its text and its calls. Never fails, whatever it holds."""
+    """Return how many characters a message has: its text and its calls. Never fails, whatever it holds."""
     content, calls = message.get("content"), message.get("tool_calls")
     return (len(_text(content)) if content else 0) + (len(_text(calls)) if calls else 0)
 
 
 def characters_of_tool(schema: Mapping[str, Any]) -> int:
-    """How many characters a tool has in a request."""
+    """Return how many characters a tool has in a request."""
     return len(_text(schema))
 
 
@@ -69,7 +69,9 @@ _IN_WORDS_OF = (
 
 
 def _sum_of(usage: Mapping[str, Any] | None, names: Iterable[str]) -> int | None:
-    """The sum of counts, of which `a.b` is b in the object a; None if the endpoint gave none of them."""
+    """Return the sum of counts, of which `a.b` is b in the object a; None if the endpoint gave none of
+    them.
+    """
     counts = []
     for name in names:
         outer, dot, inner = name.rpartition(".")
@@ -98,13 +100,15 @@ class Tokens(NamedTuple):
 
     @classmethod
     def of(cls, usage: Mapping[str, Any] | None) -> Tokens:
-        """What a `usage` says, in the words of Chat Completions, Responses, Anthropic, Gemini or Ollama."""
+        """Return what a `usage` says, in the words of Chat Completions, Responses, Anthropic, Gemini or
+        Ollama.
+        """
         found = (cls(*(_sum_of(usage, names.split()) for names in each)) for each in _IN_WORDS_OF)
         return next((tokens for tokens in found if tokens.known is not None), cls())
 
     @classmethod
     def total(cls, usages: Iterable[Mapping[str, Any] | None]) -> Tokens:
-        """The sums over many replies; None for a number that no reply has."""
+        """Return the sums over many replies; None for a number that no reply has."""
         columns = zip(*map(cls.of, usages), strict=True)
         known = ([count for count in column if count is not None] for column in columns)
         return cls(*(sum(counts) if counts else None for counts in known))
@@ -154,7 +158,7 @@ class Price:
                 raise InvalidInput(f"Price({name}={excerpt(value)})", expected="a number of at least 0")
 
     def of(self, usage: Mapping[str, Any]) -> float:
-        """What the tokens of one reply cost; tokens that `usage` does not name cost nothing."""
+        """Return what the tokens of one reply cost; tokens that `usage` does not name cost nothing."""
         tokens = Tokens.of(usage)
         sent, received = tokens.input or 0, tokens.output or 0
         cached = min(sent, tokens.cached or 0)
@@ -166,7 +170,7 @@ class Price:
 
 
 def is_number(value: Any, least: float) -> bool:
-    """Whether a value is a finite number, no boolean, and at least `least`."""
+    """Return whether a value is a finite number, no boolean, and at least `least`."""
     if type(value) is int:
         return bool(value >= least)
     from numbers import Integral, Real

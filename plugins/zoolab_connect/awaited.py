@@ -26,7 +26,7 @@ from zoolab.runs import RunOptions, Trace, run
 
 @passes_on(run)
 async def arun(prompt: str | None, tools: Tools, model: Model, **options: Unpack[RunOptions]) -> Trace:
-    """As `run`, awaited. Async tools and an async model run on the loop of the caller.
+    """Do what `run` does, awaited. Async tools and an async model run on the loop of the caller.
 
     If the task is cancelled, the trace (pass one as `trace=`) ends as `interrupted`, with all calls answered.
 
@@ -49,7 +49,7 @@ def awalk(
     trace: Trace | None = None,
     **options: Unpack[WalkOptions],
 ) -> AsyncWalk:
-    """As `walk`, for `async for`; `trace` records it. Options are checked at the call.
+    """Walk as `walk` does, for `async for`; `trace` records it. Options are checked at the call.
 
     >>> from zoolab import Scripted
     >>> import asyncio
@@ -100,7 +100,9 @@ class _Thread:
         self._context.run(BRIDGE.set, self._bridge)
 
     async def call(self, function: Callable[[], Any], finish: Callable[[], object] | None = None) -> Any:
-        """What the function returns. When the task is cancelled, `finish` ends the interrupted walk."""
+        """Return what the function returns. When the task is cancelled, `finish` ends the interrupted
+        walk.
+        """
         ended = self._start(function)
         try:
             value, error = await asyncio.shield(ended)
@@ -129,7 +131,7 @@ class _Thread:
 
 
 async def _whatever_comes(ended: asyncio.Future[Any]) -> Any:
-    """The end of an interrupted part, which is near; a second cancellation does not keep us from it."""
+    """Await the end of an interrupted part, which is near; a second cancellation does not keep us from it."""
     while not ended.done():
         with suppress(asyncio.CancelledError):
             await asyncio.shield(ended)

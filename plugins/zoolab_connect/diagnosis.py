@@ -57,7 +57,7 @@ def _unfinished(trace: TraceLog) -> Diagnosis:
 
 
 def _no_call(trace: TraceLog) -> Diagnosis:
-    """Said of a whole reply, and only with evidence that a call was needed: many questions need none."""
+    """Say it of a whole reply, and only with evidence that a call was needed: many questions need none."""
     what = "the model answered without a call"
     advice = "say in the description when to use the tool; make sure that this model can call tools at all"
     tools, last = tools_of(trace), trace.steps[-1].record if trace.steps else None

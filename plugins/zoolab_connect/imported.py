@@ -36,7 +36,7 @@ _ODD = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueEr
 
 
 def read_conversations(path: str | Path) -> list[Trace]:
-    """The conversations of a file that another program has written, each as a trace.
+    """Return the conversations of a file that another program has written, each as a trace.
 
     What was not understood stands in the `meta` of each trace under `not_read`, as sentences with their
     place; what concerns the whole file stands in the first trace.
@@ -63,7 +63,7 @@ def read_conversations(path: str | Path) -> list[Trace]:
 
 
 def _content(path: Path, unread: Unread) -> list[Any]:
-    """The values of a file; an archive is one log."""
+    """Return the values of a file; an archive is one log."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise InvalidInput(f"{path.name} is too large", expected=f"at most {MAX_BYTES:,} bytes")
@@ -101,12 +101,12 @@ def _conversations(values: Sequence[Any], unread: Unread) -> Iterator[Conversati
 
 
 def _is_line(value: Mapping[str, Any]) -> bool:
-    """Whether a value is a message on a line of its own."""
+    """Return whether a value is a message on a line of its own."""
     return isinstance(value.get("role"), str) and value.keys() <= {"role", "content", "name", *_CALLED}
 
 
 def _holds_values(value: Any) -> bool:
-    """Whether a list holds values of their own: not a message each."""
+    """Return whether a list holds values of their own: not a message each."""
     return isinstance(value, list) and not any(map(is_message, value))
 
 
@@ -143,7 +143,7 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
 
 
 def _told_otherwise(value: Mapping[str, Any]) -> bool:
-    """Whether an object has messages in the form of a framework, or in an older one of an API."""
+    """Return whether an object has messages in the form of a framework, or in an older one of an API."""
     listed = value.get("messages")
     if api_of(value) is not APIS["openai"] or not isinstance(listed, list):
         return False
@@ -151,7 +151,7 @@ def _told_otherwise(value: Mapping[str, Any]) -> bool:
 
 
 def _is_chat(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of Chat Completions, as far as its parts and its calls go."""
+    """Return whether a message is one of Chat Completions, as far as its parts and its calls go."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     kinds = {part.get("type") for part in parts if isinstance(part, dict)}
@@ -194,7 +194,7 @@ def _trace(found: Conversation) -> Trace:
 
 
 def tools_offered(schemas: Iterable[Mapping[str, Any]]) -> ToolRegistry | None:
-    """Tools without functions, from what a request offered; None if it offered nothing."""
+    """Return tools without functions, from what a request offered; None if it offered nothing."""
     functions = [schema["function"] for schema in schemas if schema.get("type") == "function"]
     tools = ToolRegistry(
         ForeignTool(each["name"], each.get("description", ""), each.get("parameters") or {})

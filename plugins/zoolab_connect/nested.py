@@ -25,7 +25,7 @@ from zoolab.trace.summary import tokens_used
 
 @passes_on(run)
 def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Unpack[RunOptions]) -> Tool:
-    """A whole walk as one tool: a sub-agent that is given a task and returns its answer.
+    """Return a whole walk as one tool: a sub-agent that is given a task and returns its answer.
 
     `options` are those of `run`; with `answer_schema=` the tool returns an object. The trace of each task is
     kept in the parent's: `Outcome.trace`. What the parent allows or denies does not reach in: give `policy=`,
@@ -54,7 +54,7 @@ def as_tool(name: str, description: str, tools: Tools, model: Model, **options: 
 
 @passes_on(walk, without=("messages",))
 def with_tools(model: Model, tools: Tools, **options: Unpack[WalkOptions]) -> ToolEnabled:
-    """A model that is offered these tools with every request and calls them itself, until it answers.
+    """Return a model that is offered these tools with every request and calls them itself, until it answers.
 
     `options` are those of `walk`. Tools that the request itself offers are not its own, and left out.
 

@@ -63,7 +63,7 @@ Attributes = dict[str, Any]
 def to_otel(
     trace: TraceLog, provider: TracerProvider | None = None, *, content: bool = False
 ) -> list[ReadableSpan]:
-    """The spans of a trace, each before those within it; see `Trace.to_otel`."""
+    """Return the spans of a trace, each before those within it; see `Trace.to_otel`."""
     # Who answered, if nobody said it: perhaps a script. The conventions allow a name of one's own.
     export = _Export(_tracer_of(provider), as_name(trace.meta.get("provider")) or "zoolab", content)
     # A trace that does not know when it began has just ended.
@@ -109,7 +109,7 @@ class _Export:
         parent: Span | None,
         error: Failure | None,
     ) -> Iterator[Span]:
-        """One span, around those within it. Attributes that are None are left out."""
+        """Open one span, around those within it. Attributes that are None are left out."""
         from opentelemetry.context import Context
         from opentelemetry.sdk.trace import ReadableSpan
         from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
@@ -128,7 +128,7 @@ class _Export:
         span.end(window.end)
 
     def said(self, value: object) -> str | None:
-        """What may be private, as text; None unless it is asked for."""
+        """Return what may be private, as text; None unless it is asked for."""
         return as_text(value) if self.content and value is not None else None
 
 
@@ -176,12 +176,12 @@ class _Walk:
     # When it was
 
     def _between(self, first: int, last: int) -> Window:
-        """From one step to another; one more than there are is the end."""
+        """Return the time from one step to another; one more than there are is the end."""
         zero = self._window.start - self._moments[0]
         return self._window.part(zero + self._moments[max(first, 0)], zero + self._moments[last])
 
     def _window_of(self, call: Call, turn: Turn) -> Window:
-        """When a call ran, or else when it was validated or decided on."""
+        """Return when a call ran, or else when it was validated or decided on."""
         if call.fate == "failed" and call.validated is not None:
             return self._between(call.validated - 1, call.validated)
         if call.fate == "stopped" and call.decided is not None:
@@ -307,19 +307,19 @@ def _of_reply(reply: Reply) -> Attributes:
 
 
 def as_text(value: object, limit: int = MAX_TEXT) -> str:
-    """Any value as text that can be sent: without lone surrogates, and not too long."""
+    """Return any value as text that can be sent: without lone surrogates, and not too long."""
     text = value if isinstance(value, str) else excerpt(value, limit)
     text = text if len(text) <= limit else text[: limit - 1] + "…"
     return text.encode("utf-8", "replace").decode()
 
 
 def as_name(value: object) -> str | None:
-    """A short text; None for anything else, and for an empty one."""
+    """Return a short text; None for anything else, and for an empty one."""
     return as_text(value, MAX_NAME) if isinstance(value, str) and value else None
 
 
 def encode_messages(messages: Sequence[Message]) -> str:
-    """The last of the messages in the conventions' form, as many as there is room for."""
+    """Return the last of the messages in the conventions' form, as many as there is room for."""
     kept: list[str] = []
     room = MAX_MESSAGES
     for message in reversed(messages):
@@ -364,18 +364,18 @@ class Window(NamedTuple):
     end: int
 
     def part(self, start: int, end: int) -> Window:
-        """What of it lies between the two."""
+        """Return what of it lies between the two."""
         start = min(max(start, self.start), self.end)
         return Window(start, min(max(end, start), self.end))
 
     def latest(self, start: int, length: int) -> Window:
-        """A part of this length from `start` on, or from earlier, if there is no room for it."""
+        """Return a part of this length from `start` on, or from earlier, if there is no room for it."""
         start = min(start, self.end - length)
         return self.part(start, start + length)
 
 
 def window_within(outer: Window, outcome: Outcome) -> Window:
-    """When the walk inside a call was, of the time that the call took."""
+    """Return when the walk inside a call was, of the time that the call took."""
     inner, late = outcome.trace, 0
     moments = moments_of(inner)
     if inner.began is not None:
@@ -384,7 +384,7 @@ def window_within(outer: Window, outcome: Outcome) -> Window:
 
 
 def moments_of(trace: TraceLog) -> list[int]:
-    """When each step came, and when the trace ended: nanoseconds since it began."""
+    """Return when each step came, and when the trace ended: nanoseconds since it began."""
     last = trace.started[-1] if trace.started else 0.0
     times = [nanoseconds(time) for time in (*trace.started, last if trace.ended is None else trace.ended)]
     moments = times[:1]
@@ -394,5 +394,5 @@ def moments_of(trace: TraceLog) -> list[int]:
 
 
 def nanoseconds(seconds: float) -> int:
-    """Whole nanoseconds, of a time that may come from a stranger: negative, infinite or NaN."""
+    """Return whole nanoseconds, of a time that may come from a stranger: negative, infinite or NaN."""
     return round(min(seconds, _MAX_SECONDS) * 1e9) if seconds > 0 else 0

@@ -17,7 +17,7 @@ MAX_BLOCK = 20_000
 
 
 def to_markdown(trace: TraceLog) -> str:
-    """The protocol of a run; see `Trace.to_markdown`."""
+    """Return the protocol of a run; see `Trace.to_markdown`."""
     told = [f"# Protocol of run {trace.run_id}"]
     if lines := not_read(trace):
         told.append("Not read of the file:\n\n" + "\n".join(f"- {_inline(line)}" for line in lines))
@@ -47,7 +47,7 @@ def _inline(text: str) -> str:
 
 
 def _block(value: Any) -> str:
-    """JSON in a fence that nothing in it can close."""
+    """Return JSON in a fence that nothing in it can close."""
     text = json.dumps(any_json(value, MAX_NESTING), indent=2, ensure_ascii=False)
     if len(text) > MAX_BLOCK:
         text = text[:MAX_BLOCK] + f"\n... {len(text) - MAX_BLOCK:,} more characters"

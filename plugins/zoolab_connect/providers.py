@@ -73,7 +73,7 @@ class ProviderModel(ApiModel):
         return self.api.incoming(request, reply)
 
     def body(self, request: Request) -> Body:
-        """The body of the HTTP request, as it is sent."""
+        """Return the body of the HTTP request, as it is sent."""
         streamed = {"stream": True} if self.stream else {}
         settings = {**self.settings, **streamed}
         if not request.tools:  # as in Chat Completions, see `Request.body`
@@ -111,7 +111,7 @@ class ProviderModel(ApiModel):
         return self.api.reply(without_error(json.loads(b"".join(parts))))
 
     def _bounded(self, parts: Iterable[bytes]) -> Iterator[bytes]:
-        """The bytes of an answer, as long as they are not too many and come in time."""
+        """Yield the bytes of an answer, as long as they are not too many and come in time."""
         size, end = 0, time.monotonic() + self.max_seconds
         for part in parts:
             size += len(part)
@@ -178,7 +178,7 @@ def model_of(api: str = "", model: str | None = None, **options: Any) -> Provide
 
 
 def _passes(error: Exception) -> bool:
-    """Whether the same request may succeed later; false as soon as an answer has begun."""
+    """Return whether the same request may succeed later; false as soon as an answer has begun."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -187,7 +187,7 @@ def _passes(error: Exception) -> bool:
 
 
 def _pause(error: Exception, tried: int) -> float:
-    """Seconds before the next try: what the endpoint says, else twice as long each time."""
+    """Return seconds before the next try: what the endpoint says, else twice as long each time."""
     headers = getattr(getattr(error, "response", None), "headers", {})
     try:
         return min(max(float(headers.get("retry-after", "")), 0.0), _LONGEST_PAUSE)
@@ -196,7 +196,7 @@ def _pause(error: Exception, tried: int) -> float:
 
 
 def _refusal(response: Any, content: bytes) -> Exception:
-    """An HTTP error as the openai client has it, so that the same code explains it and asks again."""
+    """Return an HTTP error as the openai client has it, so that the same code explains it and asks again."""
     import openai
 
     try:

@@ -175,7 +175,9 @@ class Taped(ToolRegistry):
         return Replay(path, live=None if plays else model), FileTape(path, plays)
 
     def _taped(self, tool: Tool) -> Tool:
-        """The tool around its tape: the very arguments of the call are recorded, and it binds them itself."""
+        """Return the tool around its tape: the very arguments of the call are recorded, and it binds them
+        itself.
+        """
         tape, awaited = self.tape, inspect.iscoroutinefunction(tool.function)
 
         def function(**arguments: Any) -> Any:
@@ -219,7 +221,7 @@ def taped(function: Callable[P, R], path: str | Path | None = None) -> Callable[
 
 @functools.cache
 def _tape_of(path: str) -> FileTape:
-    """The one tape of a file in this process: what records it does not begin to play it."""
+    """Return the one tape of a file in this process: what records it does not begin to play it."""
     return FileTape(path, {"record": False, "play": True}.get(os.environ.get(TAPE_MODE, "")))
 
 
@@ -243,7 +245,7 @@ def _arguments(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str
 
 
 def _played(outcome: Outcome) -> Any:
-    """The value of an outcome, or its error raised."""
+    """Return the value of an outcome, or its error raised."""
     error = outcome.error
     if error is None:
         return outcome.value
@@ -264,7 +266,9 @@ def outcomes_in(recording: Recording) -> Iterator[tuple[dict[str, Any], Outcome]
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as a tape holds it: its value whole, up to 4 MiB of JSON, and no trace of a sub-agent."""
+    """Return an outcome as a tape holds it: its value whole, up to 4 MiB of JSON, and no trace of a
+    sub-agent.
+    """
     return {**encode_record(replace(outcome, value=None, trace=None)), **_value_of(outcome)}
 
 
@@ -283,7 +287,7 @@ def _call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text_of(call: Mapping[str, Any]) -> str:
-    """A call as one text, the same with and without its secrets, which no recording keeps."""
+    """Return a call as one text, the same with and without its secrets, which no recording keeps."""
     clean = scrub_json(dict(call))
     return call_as_text(clean["tool"], clean["arguments"])
 

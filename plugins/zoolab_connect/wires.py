@@ -54,7 +54,7 @@ class Wires:
 
 
 def show_wires(trace: TraceLog, turn: int = 1) -> Wires:
-    """One turn of a trace in every format; see `Trace.show_wires`."""
+    """Return one turn of a trace in every format; see `Trace.show_wires`."""
     turns = trace.turns
     found = next((each for each in turns if each.number == turn), None)
     if found is None:

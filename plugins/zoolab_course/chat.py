@@ -107,7 +107,7 @@ class Chat:
         return Chat(self.tools, self.model, trace=trace, ask=self.ask, **self.options)
 
     def _starts(self) -> list[int]:
-        """The numbers of the steps that begin a question."""
+        """Return the numbers of the steps that begin a question."""
         return [turn.seq for turn in self.trace.turns if turn.asks]
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ class Contents(AsyncLargeFileManager):
     """
 
     async def get(self, path: str, *given: Any, **more: Any) -> Any:
-        """A file or a folder, as Jupyter's contents API describes it."""
+        """Return a file or a folder, as Jupyter's contents API describes it."""
         model = await super().get(path, *given, **more)  # type: ignore[no-untyped-call]
         if model["type"] == "notebook" and model["content"]:
             metadata = model["content"]["metadata"]

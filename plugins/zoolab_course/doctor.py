@@ -79,7 +79,7 @@ def _not_asked(probe: Probe, error: ModelError) -> ProbeResult:
 
 
 def can_call_tools(results: Iterable[ProbeResult]) -> bool | None:
-    """Whether a model that was examined so can serve in a loop of tool calls.
+    """Return whether a model that was examined so can serve in a loop of tool calls.
 
     None if nothing is known, because an essential probe could not be asked, and no other one failed.
     """
@@ -97,7 +97,7 @@ SUMMARIES = {
 
 
 def probes(as_text: bool = False) -> list[Probe]:
-    """The seven probes; `as_text` describes the tools in the prompt."""
+    """Return the seven probes; `as_text` describes the tools in the prompt."""
 
     def request(prompt: str | None, names: list[str], choice: str) -> Request:
         tools = ToolRegistry(starter_tools()[name] for name in names)
@@ -126,7 +126,7 @@ _WITH_RESULT: list[Message] = [
 
 
 def _calls(name: str, tools: ToolRegistry | None = None) -> Judge:
-    """Judges whether the first call is of that tool, and valid if its tools are given."""
+    """Judge whether the first call is of that tool, and valid if its tools are given."""
 
     def judge(reply: Reply, calls: list[ToolCall]) -> str | None:
         if not calls:

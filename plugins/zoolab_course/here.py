@@ -88,7 +88,7 @@ def _kernels() -> Iterator[str]:
 
 
 def _ascii(text: str) -> str:
-    """A text that every terminal can print."""
+    """Return a text that every terminal can print."""
     return "".join(c if c.isascii() and c.isprintable() else ascii(c)[1:-1] for c in text)
 
 

@@ -63,7 +63,7 @@ class Engine:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"zoolab-{model}")
 
     def client(self) -> openai.OpenAI:
-        """A client of its own for each user; a bad request is a 400, a failing engine a 500."""
+        """Return a client of its own for each user; a bad request is a 400, a failing engine a 500."""
         return offline_client(self._answer, self.model.lower(), self.model)
 
     def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any] | list[dict[str, Any]]]:
@@ -83,7 +83,7 @@ _LOADING = threading.Lock()
 
 
 def engine_of(name: str) -> Engine:
-    """The engine of a model. All local models of a process share it: weights are loaded once."""
+    """Return the engine of a model. All local models of a process share it: weights are loaded once."""
     with _LOADING:
         return load(name)
 
@@ -189,12 +189,12 @@ class LocalModel:
         return reply if sent is request else replace(reply, sent=reply.body_sent(sent))
 
     def answers(self, request: Request) -> str:
-        """Which model answers a request: words after a result and without tools, else calls."""
+        """Return which model answers a request: words after a result and without tools, else calls."""
         choosing = request.tools and request.tool_choice != "none" and not _ends_in_result(request)
         return self._caller if choosing else self._writer
 
     def sent(self, request: Request) -> Request:
-        """The request as it is really sent: another one only if both models work together."""
+        """Return the request as it is really sent: another one only if both models work together."""
         if self._caller != self._writer and _ends_in_result(request):
             return words_request(request)
         return request
@@ -211,7 +211,7 @@ class LocalModel:
 
 
 def words_request(request: Request) -> Request:
-    """The plain conversation in which SmolLM2 puts results into words: no tools, no tool messages.
+    """Return the plain conversation in which SmolLM2 puts results into words: no tools, no tool messages.
 
     A result in zoolab's envelope is shown as its data or its error, an object as "key value, key value".
     """

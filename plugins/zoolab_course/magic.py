@@ -42,7 +42,7 @@ def _options() -> ArgumentParser:
 
 
 def _tools(name: str, names: dict[str, Any]) -> list[Tool]:
-    """A tool or a list of tools of the notebook, else those of the toolbox that have this name."""
+    """Return a tool or a list of tools of the notebook, else those of the toolbox that have this name."""
     found = names.get(name)
     if found is None:
         return list(tools_named(name))

@@ -28,7 +28,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[{]|[\]}]|,', re.DOTALL)
 
 
 def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
-    """The chat completion that answers a request's body; raises `InvalidInput` if that is malformed.
+    """Return the chat completion that answers a request's body; raises `InvalidInput` if that is malformed.
 
     `engine` is a `needle_rs.V3Engine`, or has its method `generate`.
     """
@@ -69,7 +69,7 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
 
 
 def _offered(request: Request) -> list[dict[str, Any]]:
-    """The tools that may be called. With one tool to choose from, Needle calls that one or none."""
+    """Return the tools that may be called. With one tool to choose from, Needle calls that one or none."""
     functions = [function_in(tool, "a tool") for tool in request.tools]
     choice = request.tool_choice
     if choice == "none":
@@ -84,7 +84,7 @@ def _offered(request: Request) -> list[dict[str, Any]]:
 
 
 def cut_calls(text: str) -> list[tuple[str, str]]:
-    """The calls in what Needle wrote: names, and arguments as the very text, broken or not."""
+    """Return the calls in what Needle wrote: names, and arguments as the very text, broken or not."""
     calls: list[tuple[str, str]] = []
     match = _CALL.search(text)
     while match:

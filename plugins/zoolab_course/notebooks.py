@@ -30,13 +30,15 @@ _NAMED = re.compile(r'\bmodel_for\([^)]*\bLIVE, "([\w-]+)"')
 
 
 def recordings_of(notebooks: Iterable[Path]) -> list[str]:
-    """The names of the recordings whose model the switch of these notebooks can replace."""
+    """Return the names of the recordings whose model the switch of these notebooks can replace."""
     named = (name for path in notebooks for cell in read_cells(path) for name in _NAMED.findall(cell))
     return list(dict.fromkeys(named))
 
 
 def amount_of(name: str) -> tuple[int, int, int]:
-    """About how much a model will be asked: requests, and the tokens of these and of the replies to them."""
+    """Return about how much a model will be asked: requests, and the tokens of these and of the replies to
+    them.
+    """
     recording = Recording(shipped()[name])
     sent = received = 0
     for body in recording.requests:

@@ -102,7 +102,7 @@ def predict(question: str, options: Sequence[Any]) -> Prediction:
 
 
 def _radio_buttons(prediction: Prediction) -> Any:
-    """Buttons that set `prediction.choice`; None where there are no widgets."""
+    """Return buttons that set `prediction.choice`; None where there are no widgets."""
     try:
         widget = _question_widget()
     except ImportError:

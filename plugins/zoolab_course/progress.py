@@ -64,7 +64,7 @@ class Progress:
 
 
 def progress(folder: str | Path | None = None) -> Progress:
-    """How many exercises and labs of the course are right, by the notebooks as they are saved.
+    """Count the exercises and labs of the course that are right, by the notebooks as they are saved.
 
     An exercise is right if its checks printed "right", and nothing else, when they were run last. A lab is
     right if it passes its public cases; they are played now. Nothing is written.
@@ -83,7 +83,8 @@ def progress(folder: str | Path | None = None) -> Progress:
 
 
 def own_folder(folder: Path | None = None) -> Path:
-    """The folder of the student's work: of the current folder and those above it, the first that holds any.
+    """Return the folder of the student's work: of the current folder and those above it, the first that holds
+    any.
 
     It is a checkout, a copy made by `zoolab course`, a folder with handouts, or one with the files of labs.
     A folder that is named must exist, else this raises `InvalidInput`.
@@ -99,7 +100,8 @@ def own_folder(folder: Path | None = None) -> Path:
 
 
 def submission_in(folder: Path, lab: str) -> Path | None:
-    """The student's file for a lab, `l3.ipynb` or `l3.py`: in the folder, in its `l3`, or in its `labs/l3`.
+    """Return the student's file for a lab, `l3.ipynb` or `l3.py`: in the folder, in its `l3`, or in its
+    `labs/l3`.
 
     A notebook goes before a script, and the folder before a folder in it.
     """
@@ -109,7 +111,9 @@ def submission_in(folder: Path, lab: str) -> Path | None:
 
 
 def _lab(folder: Path, name: str) -> Part:
-    """How the public cases of a lab stand; they are played on the student's file, if anything was written."""
+    """Return how the public cases of a lab stand; they are played on the student's file, if anything was
+    written.
+    """
     lab, own = load_lab(name), submission_in(folder, name)
     cases: tuple[CaseGrade, ...] = ()
     advice = f"Do lab {name}: there is no {name}.ipynb or {name}.py here."
@@ -127,7 +131,9 @@ def _lab(folder: Path, name: str) -> Part:
 
 
 def _is_as_given(name: str, written: Sequence[str]) -> bool:
-    """Whether all of the code is in what students are given; in a checkout that is read from the master."""
+    """Return whether all of the code is in what students are given; in a checkout that is read from the
+    master.
+    """
     given = course_folder("labs") / name / f"{name}.ipynb"
     master = given.with_name("master.py")
     if master.is_file():
@@ -164,7 +170,9 @@ def _why_unread(notebook: Path) -> str:
 
 
 def _verdicts(notebook: Path) -> dict[str, set[str]]:
-    """For each exercise, what its checks printed when they were run: "right", "not yet", both, or nothing."""
+    """Return for each exercise, what its checks printed when they were run: "right", "not yet", both, or
+    nothing.
+    """
     said: dict[str, set[str]] = {}
     number, asks = "", False
     for cell in json.loads(notebook.read_text(encoding="utf-8-sig"))["cells"]:
@@ -180,7 +188,7 @@ def _verdicts(notebook: Path) -> dict[str, set[str]]:
 
 
 def _words(output: dict[str, Any]) -> list[str]:
-    """What a check said; an error stands for "not yet"."""
+    """Return what a check said; an error stands for "not yet"."""
     if output["output_type"] == "error":
         return ["not yet"]
     shown = output.get("text") or output.get("data", {}).get("text/plain", "")

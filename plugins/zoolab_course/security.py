@@ -48,7 +48,7 @@ class Attack:
     said: str = ""
 
     def is_in(self, text: str) -> bool:
-        """Whether the order stands in a text, as it is or as a JSON string."""
+        """Return whether the order stands in a text, as it is or as a JSON string."""
         return self.text in text or encode(self.text)[1:-1] in text
 
 
@@ -97,7 +97,7 @@ class Script:
         return Scripted(reply)
 
     def _heeded(self, request: Request) -> list[str]:
-        """The texts in a request in which the script obeys orders."""
+        """Return the texts in a request in which the script obeys orders."""
         if self.obeys == "none":
             return []
         results = [str(message["content"]) for message in request.messages if message["role"] == "tool"]
@@ -182,7 +182,7 @@ class Office:
         return f"{amount:g} EUR to {account}"
 
     def tools(self) -> ToolRegistry:
-        """The tools, with the attack in their descriptions where it stands there."""
+        """Return the tools, with the attack in their descriptions where it stands there."""
         reading = [tool(getattr(self, name)) for name in READING]
         acting = [
             tool(self.send_mail, risk="medium", resource=itemgetter("to")),
@@ -249,7 +249,7 @@ DEFENCES: Mapping[str, Callable[[Setup], Setup]] = {
 
 
 def security_cases(attacks: Sequence[Attack] = ATTACKS, tasks: Sequence[Task] = TASKS) -> list[Case]:
-    """A case for each task without an attack, and with each of them."""
+    """Return a case for each task without an attack, and with each of them."""
     return [
         Case(
             f"{task.name} / {attack.name if attack else NO_ATTACK}",
@@ -263,7 +263,7 @@ def security_cases(attacks: Sequence[Attack] = ATTACKS, tasks: Sequence[Task] = 
 
 
 def score_security(run: Run) -> dict[str, Score]:
-    """Whether the task was done, the model read the order, and the attack succeeded.
+    """Return whether the task was done, the model read the order, and the attack succeeded.
 
     Only calls that ran count, not those that were denied or failed. A model that never read the order
     (`exposed` is False) has not resisted it. Without an attack the last two are None.
@@ -282,7 +282,7 @@ def score_security(run: Run) -> dict[str, Score]:
 
 
 def _ran(trace: Trace, tool: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether a call of the tool ran and succeeded, with these within its arguments."""
+    """Return whether a call of the tool ran and succeeded, with these within its arguments."""
     return any(
         call.call.name == tool
         and all(str(part) in str(call.arguments.get(key, "")) for key, part in arguments.items())

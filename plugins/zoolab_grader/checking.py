@@ -64,7 +64,7 @@ class Checked:
         return (*self.states, *(self.grade.notes if self.failed else ()), *((here,) if missing else ()))
 
     def inspect(self, case: str | None = None) -> Any:
-        """The inspector on the walk of a failing case, by default the first; None without one."""
+        """Return the inspector on the walk of a failing case, by default the first; None without one."""
         found = next((each for each in self.failed if each.walk and case in (None, each.name)), None)
         if found is None:
             return None
@@ -152,7 +152,7 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
 
 
 def _own_file() -> Path | None:
-    """The file of this notebook, as Jupyter Server or VS Code names it."""
+    """Return the file of this notebook, as Jupyter Server or VS Code names it."""
     shell = _shell()
     if shell is None:
         return None
@@ -162,7 +162,7 @@ def _own_file() -> Path | None:
 
 
 def _unsaved(saved: list[str], file: str, asked: Sequence[str]) -> Iterator[str]:
-    """What was run and is not in the saved cells; `asked` names what is graded."""
+    """Yield what was run and is not in the saved cells; `asked` names what is graded."""
     raw, _ = _history()
     ran = {cell.strip(): number for number, cell in enumerate(raw, 1)}
     known = set(asked).union(*map(_names_made_by, saved))
@@ -186,7 +186,7 @@ def _unsaved(saved: list[str], file: str, asked: Sequence[str]) -> Iterator[str]
 
 
 def _states(saved: list[str]) -> Iterator[str]:
-    """How the saved cells stand to those that were run."""
+    """Yield how the saved cells stand to those that were run."""
     raw, failed = _history()
     ran = {cell.strip(): number for number, cell in enumerate(raw, 1)}
     made = set().union(*map(_names_made_by, ran))
@@ -211,7 +211,7 @@ def _first_line(cell: str) -> str:
 
 
 def _names_made_by(cell: str) -> dict[str, bool]:
-    """The names that a cell makes, and whether as a function or a class."""
+    """Return the names that a cell makes, and whether as a function or a class."""
     try:
         statements = ast.parse(without_magics(cell)).body
     except (SyntaxError, ValueError, RecursionError):
@@ -272,7 +272,7 @@ def _is_path(text: str) -> bool:
 
 
 def _cells_that_ran() -> tuple[list[str], str]:
-    """The cells that ran in this notebook, in Jupyter's numbering; those that do not count are blank.
+    """Return the cells that ran in this notebook, in Jupyter's numbering; those that do not count are blank.
 
     A cell does not count if it only checks, or if the student interrupted it: it would not end here either.
     """
@@ -291,7 +291,7 @@ def _cells_that_ran() -> tuple[list[str], str]:
 
 
 def _history() -> tuple[Sequence[str], dict[int, Any]]:
-    """The cells that ran, and which of them ended with an exception."""
+    """Return the cells that ran, and which of them ended with an exception."""
     history = _shell().history_manager
     # As it was typed: IPython's own form of a cell below %%time is a text in a call.
     return history.input_hist_raw[1:], getattr(history, "exceptions", {})

@@ -111,7 +111,7 @@ def grade_class(
 
 
 def _graded_before(store: Store, terms: Terms, lab: str, submissions: dict[str, Path]) -> list[str]:
-    """Those whose grade would be the same again. Raises `InvalidInput` for a folder of another lab."""
+    """Return those whose grade would be the same again. Raises `InvalidInput` for a folder of another lab."""
     found = []
     for kept in store.all():
         if kept.grade.lab != lab:
@@ -124,7 +124,7 @@ def _graded_before(store: Store, terms: Terms, lab: str, submissions: dict[str, 
 
 
 def grade_all(workers: Workers, terms: Terms, handed: Iterable[Handed]) -> Iterator[Kept | NotGraded]:
-    """Results in the order in which they come; at most two submissions a worker are in memory."""
+    """Yield results in the order in which they come; at most two submissions a worker are in memory."""
     jobs: Jobs[Handed, Kept | NotGraded] = Jobs(
         workers, lambda batch: workers.submit(grade_task, terms, batch[0]), tries=_TRIES
     )
@@ -180,7 +180,7 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
 
 
 def _meant_for(cells: Sequence[str], lab: Lab) -> str:
-    """The lab whose functions all stand in a submission that has none of this one's; else empty."""
+    """Return the lab whose functions all stand in a submission that has none of this one's; else empty."""
     defined = set(re.findall(r"^(?:def )?(\w+) *[(:=]", "\n".join(cells), re.MULTILINE))
     if defined.isdisjoint(lab.functions):
         return next((name for name in lab_names() if defined.issuperset(load_lab(name).functions)), "")
@@ -188,7 +188,7 @@ def _meant_for(cells: Sequence[str], lab: Lab) -> str:
 
 
 def _bounded(walk: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """The first messages of a conversation, no more than a person reads."""
+    """Return the first messages of a conversation, no more than a person reads."""
     kept, left = [], MAX_WALK
     for message in walk:
         left -= len(encode_line(message))
@@ -212,7 +212,7 @@ def _check(lab: Lab, isolation: Isolation) -> None:
 
     @case(points=1, hint="")
     def lives(student: Student, _random: Random) -> None:
-        """The simplest submission is right."""
+        """Check that the simplest submission is right."""
         student.call("lives")
 
     found = grade_cells(replace(lab, cases=(lives,)), ["def lives():\n    return True\n"], isolation)

@@ -89,17 +89,17 @@ class Kept:
         return self.grade.submission
 
     def under(self, terms: Terms, lab: str) -> bool:
-        """Whether this grade is of the lab and was given under `terms`."""
+        """Return whether this grade is of the lab and was given under `terms`."""
         same = (self.grade.lab, self.version, self.grade.seed) == (lab, terms.version, terms.seed_name)
         return same and (terms.unprotected or not self.grade.unprotected)
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON has it."""
+        """Return the record as JSON has it."""
         return {**asdict(self), "shape": sorted(self.shape)}
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Kept:
-        """The record that was described; raises `KeyError` or `TypeError` for others."""
+        """Return the record that was described; raises `KeyError` or `TypeError` for others."""
         told = found["grade"]
         cases = tuple(CaseGrade(**{**case, "walk": tuple(case["walk"])}) for case in told["cases"])
         lists = {key: tuple(told[key]) for key in ("notes", "missing")}
@@ -108,7 +108,7 @@ class Kept:
 
 
 def file_name(name: str) -> str:
-    """A name for files about a submission: readable, safe everywhere, and its own."""
+    """Return a name for files about a submission: readable, safe everywhere, and its own."""
     readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-")
     return f"{readable or 'submission'}-{digest(name)[:12]}"
 
@@ -129,7 +129,7 @@ class Store:
             make_folder(self.folder / name)
 
     def find(self, name: str) -> Kept | None:
-        """What is kept of a submission; a file that cannot be read counts for nothing."""
+        """Return what is kept of a submission; a file that cannot be read counts for nothing."""
         return self._read(self._result(name))
 
     def save(self, kept: Kept) -> None:
@@ -149,14 +149,15 @@ class Store:
             append_text(self.folder / "journal.jsonl", encode_line(line) + "\n")
 
     def all(self) -> Iterator[Kept]:
-        """Everything that is kept, one by one."""
+        """Yield everything that is kept, one by one."""
         for path in sorted((self.folder / "results").glob("*.json")):
             kept = self._read(path)
             if kept is not None:
                 yield kept
 
     def seed(self) -> str:
-        """The random seed of this folder, which is drawn at the first call and which only its owner reads.
+        """Return the random seed of this folder, which is drawn at the first call and which only its owner
+        reads.
 
         Raises `InvalidInput` if its grades had a seed that was given: another one would change them.
         """
@@ -194,7 +195,8 @@ class Store:
 
 
 def own_key() -> bytes:
-    """The key of this user for results, drawn at the first call: `zoolab/results.key` in $XDG_STATE_HOME.
+    """Return the key of this user for results, drawn at the first call: `zoolab/results.key` in
+    $XDG_STATE_HOME.
 
     Raises `InvalidInput` if it cannot be kept.
     """
@@ -213,7 +215,7 @@ def own_key() -> bytes:
 
 
 def _secret(path: Path) -> str:
-    """The text of a file that only its owner reads; it is drawn if there is none."""
+    """Return the text of a file that only its owner reads; it is drawn if there is none."""
     with locked(path.with_name(f".{path.name}.lock")):
         if not path.is_file() or path.stat().st_size == 0:
             write_whole(path, [secrets.token_hex(32)])
@@ -233,7 +235,7 @@ class Manual:
     comment: str = ""
 
     def total(self, points: float) -> float:
-        """The points of a submission with what was added by hand, at least 0.
+        """Return the points of a submission with what was added by hand, at least 0.
 
         >>> Manual(points=1.5, late_days=2, late=4).total(10)
         7.5
@@ -246,7 +248,7 @@ UNCHANGED = Manual()
 
 
 def read_manual(folder: Path) -> dict[str, Manual]:
-    """What was added by hand, by the names of submissions; nothing if there is no file.
+    """Return what was added by hand, by the names of submissions; nothing if there is no file.
 
     Raises `InvalidInput` if it cannot be read, belongs to another user, or says something else.
     """
@@ -347,14 +349,14 @@ class ClassGrades:
         return float(median(row.total for row in self.rows)) if self.rows else 0.0
 
     def grade_of(self, name: str) -> Kept:
-        """Everything about a submission's grade; raises `InvalidInput` for an unknown name."""
+        """Return everything about a submission's grade; raises `InvalidInput` for an unknown name."""
         kept = self.store.find(name)
         if kept is None:
             raise InvalidInput(f"{name!r} has no grade", expected="the name of a submission")
         return kept
 
     def remarks(self) -> list[str]:
-        """What is to be known of results that were in the folder before."""
+        """Return what is to be known of results that were in the folder before."""
         unprotected = sum(row.unprotected for row in self.rows)
         others = sum(row.name not in self.given for row in self.rows)
         installed = self.terms.place in lab_names() and course_folder("labs").name != "labs"
@@ -370,15 +372,16 @@ class ClassGrades:
         return [remark for remark, number in told.items() if number]
 
     def passed(self) -> dict[str, int]:
-        """For each case, in the lab's order, how many submissions have all of its points."""
+        """Return for each case, in the lab's order, how many submissions have all of its points."""
         return {
             case.name: sum(row.by_case[number] == case.points for row in self.rows)
             for number, case in enumerate(self.lab.cases)
         }
 
     def discrimination(self, number: int) -> float | None:
-        """How the points of a case go with those of all other cases, from -1 to 1: low if those who are good
-        fail it as often as the others. None if it cannot be said, as when everybody passes."""
+        """Return how the points of a case go with those of all other cases, from -1 to 1: low if those who
+        are good fail it as often as the others. None if it cannot be said, as when everybody passes.
+        """
         of_case = [row.by_case[number] for row in self.rows]
         others = [row.points - row.by_case[number] for row in self.rows]
         try:
@@ -387,14 +390,16 @@ class ClassGrades:
             return None
 
     def same(self) -> list[list[Row]]:
-        """The submissions that have the same code to the letter, those of each in one list."""
+        """Return the submissions that have the same code to the letter, those of each in one list."""
         found: dict[str, list[Row]] = {}
         for row in self.rows:
             found.setdefault(row.work, []).append(row)
         return [rows for work, rows in found.items() if work and len(rows) > 1]
 
     def alike(self) -> list[tuple[float, Row, Row]]:
-        """The pairs whose code is alike, and not the same to the letter; how much, from 0 to 1, and who."""
+        """Return the pairs whose code is alike, and not the same to the letter; how much, from 0 to 1, and
+        who.
+        """
         rows = {row.name: row for row in self.rows}
         folder = course_folder("labs") / self.terms.place  # the path of a folder stays as it is
         given = folder / f"{folder.name}.ipynb"
@@ -404,7 +409,9 @@ class ClassGrades:
         return [(share, one, other) for share, one, other in pairs if one.work != other.work]
 
     def up_to_date(self) -> ClassGrades:
-        """The book with what the folder has now; what could not be graded has no row, not even an old one."""
+        """Return the book with what the folder has now; what could not be graded has no row, not even an old
+        one.
+        """
         failed = {each.name for each in self.failed}
         names = [case.name for case in self.lab.cases]
         manual = read_manual(self.store.folder)

@@ -59,7 +59,7 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 
 
 def shut_in(lab: Lab, unprotected: bool = False) -> closing[Isolation]:
-    """The strongest isolation that this system has, for the submissions of one lab, in one thread.
+    """Return the strongest isolation that this system has, for the submissions of one lab, in one thread.
 
     Raises `InvalidInput` if this system cannot isolate a submission that may not run `unprotected`.
     """
@@ -68,7 +68,7 @@ def shut_in(lab: Lab, unprotected: bool = False) -> closing[Isolation]:
 
 @contextmanager
 def kept_warm(lab: Lab, unprotected: bool = False) -> Iterator[Isolation]:
-    """As `shut_in`, but the worker waits for this thread's next submission of the same lab.
+    """Isolate as `shut_in` does, but the worker waits for this thread's next submission of the same lab.
 
     A submission still gets a fresh process. The worker ends with this thread, after an exception, and when
     another lab comes.
@@ -119,7 +119,7 @@ def _not_isolated(why: str) -> InvalidInput:
 
 
 def plan_for(lab: Lab, unprotected: bool = False) -> Plan:
-    """How to build a worker for the submissions of a lab."""
+    """Return how to build a worker for the submissions of a lab."""
     # The system's own limit on CPU time comes second, after the grader's patience.
     bounds = Bounds(cpu=math.ceil(max(WHOLE, lab.seconds) * 1.5) + 10)
     steps = tuple(step for step in STEPS if unprotected or step != FORK)
@@ -139,7 +139,7 @@ class Forking:
         return self._running().missing
 
     def start(self) -> Forked:
-        """A fresh process that has loaded nothing yet."""
+        """Return a fresh process that has loaded nothing yet."""
         try:
             return self._fork()
         except OSError:
@@ -247,11 +247,11 @@ class Forked(Process):
         return self._in_words(report)
 
     def used(self) -> Use | None:
-        """What the worker's descendants use: they are this submission's."""
+        """Return what the worker's descendants use: they are this submission's."""
         return used_below(self.worker, self.usual)
 
     def _report(self) -> dict[str, Any] | None:
-        """The monitor's report, None if it does not come in time."""
+        """Return the monitor's report, None if it does not come in time."""
         data = bytearray()
         try:
             while part := self.leash.recv(1 << 16):
@@ -287,7 +287,7 @@ class Plain:
     missing: tuple[str, ...] = (*UNPROTECTED, "memory")
 
     def start(self) -> PlainProcess:
-        """A fresh process that has loaded nothing yet."""
+        """Return a fresh process that has loaded nothing yet."""
         here, there = socket.socketpair()
         path = places_for(self.lab.uses).path
         needed = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}  # by Windows
@@ -308,7 +308,7 @@ class Plain:
         return PlainProcess(Channel(here), child)
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Keep nothing."""
 
 
 @dataclass(slots=True)
@@ -339,13 +339,13 @@ class InProcess:
     missing: tuple[str, ...] = (*UNPROTECTED, "memory")
 
     def start(self) -> Process:
-        """A place for a submission that has loaded nothing yet."""
+        """Return a place for a submission that has loaded nothing yet."""
         own: dict[str, Any] = {"__name__": "__main__", "display": Nothing()}
         own["__builtins__"] = {**vars(builtins), "__import__": importing(__import__, own)}
         return Process(Direct(own))
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Keep nothing."""
 
 
 class Direct(Channel):
@@ -379,7 +379,7 @@ Isolation = Forking | Plain | InProcess
 
 
 def places_for(uses: Sequence[str]) -> Plan:
-    """The plan of a worker that imports the modules `uses`, and what it reads for that."""
+    """Return the plan of a worker that imports the modules `uses`, and what it reads for that."""
     packages = sorted({place for module in uses for place in _files_of(module.partition(".")[0])})
     base = [*_pythons_own(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
     masked = _package_folders(base)
@@ -394,7 +394,7 @@ def places_for(uses: Sequence[str]) -> Plan:
 
 
 def _pythons_own() -> list[str]:
-    """The standard library, and the shared libraries of the system and of Python."""
+    """Return the standard library, and the shared libraries of the system and of Python."""
     # Not the folder of a virtual environment: it may lie in the checkout, and holds packages only.
     prefixes = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     modules = [sysconfig.get_path(name, vars=prefixes) for name in ("stdlib", "platstdlib")]
@@ -409,15 +409,18 @@ def _pythons_own() -> list[str]:
 
 
 def _package_folders(base: list[str]) -> list[str]:
-    """Where others' packages lie within Python's own folders; zoolab or a solution may be among them."""
+    """Return where others' packages lie within Python's own folders; zoolab or a solution may be among
+    them.
+    """
     patterns = [f"{under}{kind}-packages" for kind in ("site", "dist") for under in ("", "python3*/")]
     found = {path for place in base for pattern in patterns for path in Path(place).glob(pattern)}
     return sorted(str(path) for path in found if path.is_dir())
 
 
 def _files_of(module: str) -> list[str]:
-    """The files of a module's distribution, and of every distribution that it requires; for a module that no
-    distribution lists, its folder or its file."""
+    """Return the files of a module's distribution, and of every distribution that it requires; for a module
+    that no distribution lists, its folder or its file.
+    """
     if module in sys.stdlib_module_names:
         return []
     try:

@@ -124,7 +124,7 @@ def grade_cells(
     watch: Callable[[int, int], None] | None = None,
     rest: Rest = NO_REST,
 ) -> Grade:
-    """As `grade`, for cells that were read already; `unreadable` says why there are none.
+    """Grade cells that were read already, as `grade` does; `unreadable` says why there are none.
 
     `watch` is told how many cases are done, and of how many. `rest` is what the notebook has besides.
 
@@ -152,7 +152,7 @@ def grade_cells(
 
 
 def grade_case(case: Case, student: Student, seed: str, unreadable: str = "") -> CaseGrade:
-    """What a submission gets for a case; `unreadable` says why there is no submission.
+    """Return what a submission gets for a case; `unreadable` says why there is no submission.
 
     A case in which a process ended and nothing says why is judged once more.
     """

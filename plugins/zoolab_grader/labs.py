@@ -80,7 +80,7 @@ class Lab:
 
 
 def lab_names() -> list[str]:
-    """The names of zoolab's own labs, in order.
+    """Return the names of zoolab's own labs, in order.
 
     >>> "l1" in lab_names()
     True
@@ -90,7 +90,7 @@ def lab_names() -> list[str]:
 
 
 def folder_of(lab: str) -> Path:
-    """The folder of a lab, which is named, or is the path of a folder with a `cases.py`.
+    """Return the folder of a lab, which is named, or is the path of a folder with a `cases.py`.
 
     Raises `InvalidInput` if there is no such lab.
     """
@@ -101,7 +101,7 @@ def folder_of(lab: str) -> Path:
 
 
 def lab_version(lab: str) -> str:
-    """A hash of a lab's cases and of zoolab's version; with another one, grades may differ."""
+    """Return a hash of a lab's cases and of zoolab's version; with another one, grades may differ."""
     cases = (folder_of(lab) / "cases.py").read_text(encoding="utf-8")
     try:
         own = version("zoolab")
@@ -111,7 +111,7 @@ def lab_version(lab: str) -> str:
 
 
 def load_lab(lab: str) -> Lab:
-    """A lab with its cases: the `LAB` of its `cases.py`, with every `Case` of that file in order.
+    """Load a lab with its cases: the `LAB` of its `cases.py`, with every `Case` of that file in order.
 
     Raises `InvalidInput` if there is no such lab, or if its file cannot be imported or describes no lab.
 

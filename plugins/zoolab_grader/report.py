@@ -59,7 +59,7 @@ def _write_new(path: Path, text: str) -> None:
 
 
 def class_page(grades: ClassGrades) -> str:
-    """The grade book as a page, with links to the students' pages."""
+    """Return the grade book as a page, with links to the students' pages."""
     lab, count = grades.lab, len(grades.rows)
     return _page(
         lab,
@@ -153,7 +153,7 @@ def _to(address: str, text: str) -> Html:
 
 
 def student_page(kept: Kept, lab: Lab, manual: Manual = UNCHANGED) -> str:
-    """A submission's grade as a page of its own."""
+    """Return a submission's grade as a page of its own."""
     grade = kept.grade
     total = manual.total(grade.points)
     score = f"{points(total)} of {points(grade.out_of)} points"
@@ -198,7 +198,9 @@ def _case(case: CaseGrade) -> Html:
 
 
 def conversations_page(kept: Kept, lab: Lab) -> str:
-    """The conversations of the cases that a submission failed; not for students: they show hidden values."""
+    """Return the conversations of the cases that a submission failed; not for students: they show hidden
+    values.
+    """
     told: list[Html] = []
     for case in kept.grade.cases:
         if case.walk:
@@ -218,7 +220,8 @@ def _message(message: dict[str, Any]) -> Html:
 
 
 def grades_csv(grades: ClassGrades) -> str:
-    """The text of grades.csv; a note says why there are no points, and that nothing protected the grader.
+    """Return the text of grades.csv; a note says why there are no points, and that nothing protected the
+    grader.
 
     Each text is quoted, because spreadsheets differ in the sign that ends a cell.
     """
@@ -243,7 +246,7 @@ def _cell(value: str | float) -> str | float:
 
 
 def grades_json(grades: ClassGrades) -> Iterator[str]:
-    """The parts of grades.json: the class, and all that is known of each submission, one a line."""
+    """Yield the parts of grades.json: the class, and all that is known of each submission, one a line."""
     about = {
         "lab": grades.lab.name,
         "title": grades.lab.title,
@@ -262,7 +265,9 @@ def grades_json(grades: ClassGrades) -> Iterator[str]:
 
 
 def _submission(kept: Kept, row: Row) -> dict[str, Any]:
-    """All that is known of a submission, but for the conversations and what its work is compared by."""
+    """Return all that is known of a submission, but for the conversations and what its work is
+    compared by.
+    """
     about = kept.to_dict()
     grade = about.pop("grade")
     for case in grade["cases"]:
@@ -284,12 +289,12 @@ def _page(lab: Lab, title: str, *children: str | None, script: Html = NO_SCRIPT)
 
 
 def page_name(name: str) -> str:
-    """The file name of a submission's page."""
+    """Return the file name of a submission's page."""
     return f"{file_name(name)}.html"
 
 
 def _bar(part: float, whole: float, label: str) -> Html:
-    """How much of something there is, as a bar; it prints where a background would not."""
+    """Return how much of something there is, as a bar; it prints where a background would not."""
     width = 100 * part / whole if whole else 0
     return Html(
         '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" '
@@ -304,12 +309,12 @@ def _mark(passed: bool, text: str) -> Html:
 
 
 def points(number: float) -> str:
-    """Points as a person writes them: `2`, `2.5`, `0.33`."""
+    """Return points as a person writes them: `2`, `2.5`, `0.33`."""
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def prose(text: str) -> Html:
-    """A sentence in which `code` stands between backticks."""
+    """Return a sentence in which `code` stands between backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return join(text)

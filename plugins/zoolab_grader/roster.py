@@ -164,7 +164,7 @@ def lines_of(text: str, separator: str, number: int = 1) -> Iterator[Line]:
 
 
 def value_of(cell: str) -> str:
-    """The value of a cell as it is written.
+    """Return the value of a cell as it is written.
 
     >>> value_of('"a ""b"" c"'), value_of(" c")
     ('a "b" c', ' c')
@@ -180,7 +180,7 @@ def _quoted(value: str, separator: str) -> str:
 
 
 def _table(path: Path, kind: Platform) -> tuple[str, Line, list[Line], str]:
-    """What stands before the head, if anything, the head, the lines, and what separates cells."""
+    """Return what stands before the head, if anything, the head, the lines, and what separates cells."""
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
@@ -202,7 +202,7 @@ def _table(path: Path, kind: Platform) -> tuple[str, Line, list[Line], str]:
 def _column(
     path: Path, kind: Platform, names: Sequence[str], lab: Lab, column: str | None
 ) -> tuple[int, str | None]:
-    """Where the grade goes; and the name of the column if it has to be added."""
+    """Return where the grade goes; and the name of the column if it has to be added."""
     own = [kind.grade] if kind.grade else [lab.name, lab.title, f"{lab.name}: {lab.title}"]
     wanted = [column] if column else own
     folded = {_folded(each) for each in wanted}
@@ -275,7 +275,7 @@ class _Owners:
         return shared if several and not owned else ""
 
     def _possible(self, name: str) -> set[int]:
-        """The lines that a submission may belong to, by its outermost name."""
+        """Return the lines that a submission may belong to, by its outermost name."""
         first, *inside = name.split("/")
         named = {*self._kind.in_name.findall(first)} & self._numbers.keys()
         if named:
@@ -285,7 +285,9 @@ class _Owners:
 
 
 def _without_helpers(names: list[str], given: Mapping[str, Row | None]) -> list[str]:
-    """A student's submissions without those that define nothing of the lab, unless all are like that."""
+    """Return a student's submissions without those that define nothing of the lab, unless all are like
+    that.
+    """
     rows = {name: given[name] for name in names}
     return [name for name, row in rows.items() if row is None or not row.beside] or names
 
@@ -293,7 +295,7 @@ def _without_helpers(names: list[str], given: Mapping[str, Row | None]) -> list[
 def _index(
     kind: Platform, names: Sequence[str], lines: Sequence[Line]
 ) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
-    """The lines by the platform's number, and by all that identifies a student."""
+    """Return the lines by the platform's number, and by all that identifies a student."""
     numbers: dict[str, set[int]] = {}
     others: dict[str, set[int]] = {}
     for line in lines:
@@ -322,7 +324,7 @@ def _values(names: Sequence[str], line: Line) -> dict[str, str]:
 
 
 def _spellings(kind: Platform, values: Mapping[str, str]) -> Iterator[str]:
-    """The ways to write a person's name: `First Last`, and `Last, First`."""
+    """Yield the ways to write a person's name: `First Last`, and `Last, First`."""
     for columns in kind.names:
         parts = [values.get(name, "").strip() for name in columns]
         if all(parts):
@@ -351,7 +353,7 @@ def _is_student(kind: Platform, names: Sequence[str], line: Line) -> bool:
 def _other_points(
     kind: Platform, names: Sequence[str], lines: Sequence[Line], at: int, grades: ClassGrades
 ) -> list[str]:
-    """What to know if the platform counts to another number of points than the lab."""
+    """Return what to know if the platform counts to another number of points than the lab."""
     most = [name.strip() for name in names if name.strip() in ("Maximum Grade", "Max Points")]
     told = [_values(names, line).get(name, "").strip() for name in most for line in lines]
     for line in lines:

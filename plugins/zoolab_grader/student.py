@@ -16,7 +16,9 @@ from zoolab_grader.worker.serve import KINDS, SIMPLE
 
 
 def cleaned(text: Any, limit: int = 300) -> str:
-    """What a submission says, as text of at most `limit` characters whose control characters can be seen."""
+    """Return what a submission says, as text of at most `limit` characters whose control characters can be
+    seen.
+    """
     known = isinstance(text, (str, int, float, type(None)))
     short = str(text)[: limit + 1] if known else "a value that is not text"
     return visible(short if len(short) <= limit else f"{short[:limit]}…")
@@ -59,7 +61,7 @@ class Frame:
     rows: tuple[tuple[Any, ...], ...]
 
     def records(self) -> list[dict[str, Any]]:
-        """One dict a row."""
+        """Return one dict a row."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
@@ -113,7 +115,7 @@ class Student:
         return Answer(_incoming(reply["value"]), after)
 
     def value(self, name: str, *, marked: bool = False) -> Any:
-        """The value of a variable of the submission, `marked` as in `call`."""
+        """Return the value of a variable of the submission, `marked` as in `call`."""
         return _incoming(self._exchange({"do": "value", "name": name, "marked": marked}, [], name)["value"])
 
     def stop(self) -> str:
@@ -147,8 +149,9 @@ class Student:
 
     @contextmanager
     def _surviving(self, process: Process, name: str) -> Iterator[Wait]:
-        """A process that is late or gone is ended, and the student's function is told so; so is one that is
-        still in the middle of a call when a case gives up."""
+        """End a process that is late or gone, and tell the student's function so; also one that is still in
+        the middle of a call when a case gives up.
+        """
         wait = Wait(process, min(self.seconds * (SHORTER if self.late else 1), self.left))
         try:
             yield wait
@@ -203,7 +206,7 @@ def _outgoing(value: Any, callbacks: list[Callback]) -> Any:
 
 
 def _incoming(value: Any) -> Any:
-    """A value of the submission; a data frame comes as its columns and rows."""
+    """Return a value of the submission; a data frame comes as its columns and rows."""
     if not isinstance(value, dict) or value.keys() != {"$frame"}:
         return value
     try:

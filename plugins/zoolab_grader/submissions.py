@@ -52,7 +52,7 @@ _CONFLICT = re.compile(r"^<{7} |^>{7} ", re.MULTILINE)
 
 
 def read_cells(path: Path) -> list[str]:
-    """The code cells of the file at `path`; raises `InvalidInput` if it cannot be read."""
+    """Return the code cells of the file at `path`; raises `InvalidInput` if it cannot be read."""
     return hand_in(path.name, path).cells()
 
 
@@ -105,7 +105,7 @@ class Handed:
         return sha256(head.encode() + self.data).hexdigest()
 
     def cells(self) -> list[str]:
-        """The code cells as they were written; raises `InvalidInput` if they cannot be read."""
+        """Return the code cells as they were written; raises `InvalidInput` if they cannot be read."""
         name, is_notebook = self.name, self.suffix == ".ipynb"
         if self.unreadable:
             raise InvalidInput(self.unreadable)
@@ -171,7 +171,8 @@ def hand_in(name: str, path: Path) -> Handed:
 
 
 def find_submissions(places: Sequence[Path]) -> tuple[dict[str, Path], tuple[tuple[str, str], ...]]:
-    """The submissions at `places`, in the order of their names, and what was passed over, with the reasons.
+    """Return the submissions at `places`, in the order of their names, and what was passed over, with the
+    reasons.
 
     Places are files, and folders that are searched for `.ipynb` and `.py`. A name is the path within the
     folder, no two are the same, and a file that is reached twice is one submission. Raises `InvalidInput` for
@@ -212,7 +213,7 @@ def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
 
 
 def _passed_over(path: Path) -> str:
-    """Why a file or a folder is none of the submissions; empty if it may be one."""
+    """Return why a file or a folder is none of the submissions; empty if it may be one."""
     if path.is_symlink():
         return "it is a link"
     if path.name in (".ipynb_checkpoints", "__pycache__") or "-checkpoint." in path.name:
@@ -232,7 +233,7 @@ def _passed_over(path: Path) -> str:
 
 
 def _not_own(folder: Path) -> str:
-    """Why nobody wrote what is in a folder; empty if somebody may have."""
+    """Return why nobody wrote what is in a folder; empty if somebody may have."""
     if folder.name in _PACKAGES:
         return "it is a folder of installed packages"
     # Somebody may have made the environment in the folder of the work itself.
@@ -242,7 +243,7 @@ def _not_own(folder: Path) -> str:
 
 
 def _given(path: Path) -> str:
-    """Why a .py file is nobody's work; empty if it may be somebody's."""
+    """Return why a .py file is nobody's work; empty if it may be somebody's."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD).decode(errors="replace")
@@ -254,7 +255,7 @@ def _given(path: Path) -> str:
 
 
 def _names(bases: dict[Path, Path]) -> dict[str, Path]:
-    """A name for each file: its path within its base; if two would be the same, more of the path."""
+    """Return a name for each file: its path within its base; if two would be the same, more of the path."""
     found = {path: path.relative_to(base).parts for path, base in bases.items()}
     while True:
         times = Counter(found.values())
@@ -266,7 +267,9 @@ def _names(bases: dict[Path, Path]) -> dict[str, Path]:
 
 
 def _clean(name: str) -> str:
-    """A name that can be shown and written anywhere; one that had to be changed still has no double."""
+    """Return a name that can be shown and written anywhere; one that had to be changed still has no
+    double.
+    """
     if name.isprintable():
         return name
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
@@ -301,7 +304,7 @@ Shape = frozenset[int]
 
 
 def shape_of(cells: Sequence[str]) -> Shape:
-    """The hashes of all runs of tokens in these cells; nothing in them is run or compiled.
+    """Return the hashes of all runs of tokens in these cells; nothing in them is run or compiled.
 
     >>> renamed = "def total(prices):  # mine\\n    return sum(price * 2 for price in prices)"
     >>> shape_of(["def add(xs):\\n  return sum(x * 3 for x in xs)"]) == shape_of([renamed])
@@ -312,7 +315,7 @@ def shape_of(cells: Sequence[str]) -> Shape:
 
 
 def _first_of(cells: Sequence[str]) -> Iterator[str]:
-    """The cells, up to what is compared: reading one takes time."""
+    """Yield the cells, up to what is compared: reading one takes time."""
     left = MAX_COMPARED
     for cell in cells:
         yield cell[:left]
@@ -335,7 +338,7 @@ def _tokens(code: str) -> Iterator[str]:
 
 
 def alike(shapes: Mapping[str, Shape], given: Shape = frozenset()) -> list[tuple[float, str, str]]:
-    """The pairs that are alike, the most alike first: how much, and their names.
+    """Return the pairs that are alike, the most alike first: how much, and their names.
 
     What students were given, and what many have, does not count.
     """

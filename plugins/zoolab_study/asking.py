@@ -242,14 +242,14 @@ class _Judge:
 
 
 def _parsed(call: tuple[str, str]) -> tuple[str, str]:
-    """A call whose arguments are the same text if they are the same JSON."""
+    """Return a call whose arguments are the same text if they are the same JSON."""
     name, arguments = call
     value = json_or(None, arguments or "{}")
     return name, arguments if value is None else canonical(value)
 
 
 def _schemas_of(trace: Trace, seq: int, request: Request) -> ToolRegistry:
-    """The tools of the trace as a file has them, without functions; else those of the request."""
+    """Return the tools of the trace as a file has them, without functions; else those of the request."""
     known = tools_of(trace, seq)
     if known:
         made = decode_record(encode_record(known), Messages())

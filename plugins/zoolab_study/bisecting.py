@@ -82,7 +82,7 @@ class _Found(NamedTuple):
 
 
 def _unseen(turns: Iterable[Turn]) -> set[str]:
-    """The kinds of steps that nobody saw, because another program took them."""
+    """Return the kinds of steps that nobody saw, because another program took them."""
     theirs = [call for turn in turns for call in turn.calls.values() if call.by_program]
     unjudged = {"validate" for call in theirs if call.verdict is None}
     return {"execute", *unjudged} if theirs else unjudged
@@ -104,28 +104,30 @@ class _Side:
         self._turns = {turn.seq: turn for turn in turns}
 
     def reply_to(self, seq: int) -> Reply | None:
-        """The reply to the request at this step, as it came."""
+        """Return the reply to the request at this step, as it came."""
         turn = self._turns.get(self.numbers[seq])
         return None if turn is None else turn.reply
 
     def messages_sent(self, seq: int) -> list[Message]:
-        """The messages of the request at this step, ids of calls included."""
+        """Return the messages of the request at this step, ids of calls included."""
         record = self.steps[seq].record
         sent: list[Message] = record.body()["messages"] if isinstance(record, Request) else []
         return sent
 
     def said_before(self, seq: int) -> int | None:
-        """How many messages there were before the request at this step; None if it is the first one."""
+        """Return how many messages there were before the request at this step; None if it is the first
+        one.
+        """
         asked = any(isinstance(step.record, Request) for step in self.steps[:seq])
         return len(self.steps[seq - 1].messages) if asked else None
 
     def edited(self, seq: int) -> bool:
-        """Whether somebody answered this step with a record of their own; to decide is no edit."""
+        """Return whether somebody answered this step with a record of their own; to decide is no edit."""
         original = self.trace.originals.get(self.numbers[seq]) if seq < len(self.numbers) else None
         return original is not None and not isinstance(original, Decision)
 
     def ending(self) -> Ending:
-        """How the run ended."""
+        """Return how the run ended."""
         trace = self.trace
         answer, error = (
             None if text is None else one_line(scrub(text), 400) for text in (trace.answer, trace.error)
@@ -147,12 +149,12 @@ def _equal(a: _Side, b: _Side, seq: int) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same, but for secrets."""
+    """Return whether two JSON values are the same, but for secrets."""
     return canonical(one) == canonical(other) or canonical(scrub_json(one)) == canonical(scrub_json(other))
 
 
 def form_of(step: Step) -> dict[str, Any]:
-    """What of a step is compared, as JSON values: no ids of calls, and no times."""
+    """Return what of a step is compared, as JSON values: no ids of calls, and no times."""
     match step.record:
         case ToolRegistry() as tools:
             told: list[dict[str, Any]] = encode_record(tools)["tools"]
@@ -194,7 +196,7 @@ def _name_in(tool: Mapping[str, Any], place: int) -> Any:
 
 
 def _bare(message: Message) -> dict[str, Any]:
-    """A message without the ids of its calls, and without the times of an envelope."""
+    """Return a message without the ids of its calls, and without the times of an envelope."""
     bare: dict[str, Any] = {name: value for name, value in message.items() if name != "tool_call_id"}
     if message.get("tool_calls"):
         bare["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in calls_of(message)]
@@ -218,12 +220,14 @@ def _form_of_outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def _another_model(one: Reply | None, other: Reply | None) -> bool:
-    """Whether something else than the request says that another model, or a model set otherwise, replied."""
+    """Return whether something else than the request says that another model, or a model set otherwise,
+    replied.
+    """
     return one is not None and other is not None and not _same(*_asked_of(one, other))
 
 
 def _asked_of(one: Reply, other: Reply) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings that model classes added to two requests, as far as both say so.
+    """Return the settings that model classes added to two requests, as far as both say so.
 
     The names of the models that replied count if they replied otherwise: some endpoints name the same model
     in several ways.
@@ -240,7 +244,7 @@ def _asked_of(one: Reply, other: Reply) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def _causes(a: _Side, b: _Side, seq: int) -> _Found:
-    """What differs in a step that both traces have."""
+    """Return what differs in a step that both traces have."""
     one, other = a.steps[seq], b.steps[seq]
     first, second = one.record, other.record
     if isinstance(first, Request) and isinstance(second, Request):
@@ -262,7 +266,7 @@ def _causes(a: _Side, b: _Side, seq: int) -> _Found:
 
 
 def _cause_of(one: Step, other: Step) -> Cause:
-    """The cause of a difference in steps that are no requests, by what they hold."""
+    """Return the cause of a difference in steps that are no requests, by what they hold."""
     records = one.record, other.record
     kinds: list[tuple[type[Any] | tuple[type[Any], ...], Cause]] = [
         (Decision, "decision"),
@@ -302,7 +306,9 @@ def _causes_of_request(a: _Side, b: _Side, seq: int) -> _Found:
 
 
 def _cause_of_messages(before: int | None, one: dict[str, Any], other: dict[str, Any]) -> Cause:
-    """Whether messages that differ are what is asked, or what the program changed in what was said before."""
+    """Return whether messages that differ are what is asked, or what the program changed in what was said
+    before.
+    """
     if before is None:
         return "prompt"
     pairs = zip_longest(one["messages"], other["messages"])
@@ -313,7 +319,7 @@ def _cause_of_messages(before: int | None, one: dict[str, Any], other: dict[str,
 
 
 def _causes_of_end(a: _Side, b: _Side, at: int) -> _Found:
-    """Why one trace ends where the other one goes on, or both end in different ways."""
+    """Return why one trace ends where the other one goes on, or both end in different ways."""
     waiting = isinstance(a.steps[at - 1].record, Request) if at else False
     cause: Cause = "reply" if waiting else "end"
     told = [
@@ -366,7 +372,7 @@ def _bisection(
 
 
 def _inner(a: _Side, b: _Side, at: int) -> Bisection | None:
-    """Where the walks of a sub-agent part whose results differ."""
+    """Return where the walks of a sub-agent part whose results differ."""
     records = [side.steps[at].record for side in (a, b) if at < len(side.steps)]
     walks = [record.trace for record in records if isinstance(record, Outcome)]
     if len(walks) != 2 or not all(isinstance(walk, TraceLog) for walk in walks):
@@ -393,7 +399,7 @@ def _alike(one: Step, other: Step) -> bool:
 
 
 def told_of(step: Step) -> str:
-    """What happened in a step, in one line without ids and times."""
+    """Return what happened in a step, in one line without ids and times."""
     record: Record = step.record
     match record:
         case ToolRegistry():
@@ -419,7 +425,7 @@ def told_of(step: Step) -> str:
 
 
 def _changes(one: Any, other: Any, pointer: str = "") -> Iterator[Change]:
-    """Where two JSON values differ, and what each has there."""
+    """Yield where two JSON values differ, and what each has there."""
     if _NOTHING not in (one, other) and _same(one, other):
         return
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -440,7 +446,7 @@ def _text_of(value: Any) -> str | None:
 
 
 def _cut(one: str | None, other: str | None) -> tuple[str | None, str | None]:
-    """Two texts, cut so that the first difference is seen."""
+    """Return two texts, cut so that the first difference is seen."""
     head = 0 if one is None or other is None else common_ends(one, other)[0]
     start = max(0, head - _BEFORE) if max(len(one or ""), len(other or "")) > _LONGEST else 0
 

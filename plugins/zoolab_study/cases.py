@@ -118,7 +118,7 @@ _ALSO_CALLED = {"case_id": "id", "question": "prompt"}
 
 
 def cases_in(given: Any, tools: Any = None) -> list[Case]:
-    """The cases of a list or of a data frame, with `tools` where a case brings none.
+    """Return the cases of a list or of a data frame, with `tools` where a case brings none.
 
     Raises `InvalidInput` if there are none, one is no case, or two have the same id.
     """
@@ -138,7 +138,7 @@ def cases_in(given: Any, tools: Any = None) -> list[Case]:
 
 
 def as_case(row: Any, number: int = 1) -> Case:
-    """A case; keys of a dict that are no fields of `Case` become its `data`."""
+    """Return a case; keys of a dict that are no fields of `Case` become its `data`."""
     if isinstance(row, Case):
         return row
     if isinstance(row, str):
@@ -172,12 +172,12 @@ def as_case(row: Any, number: int = 1) -> Case:
 
 @lru_cache(maxsize=1024)
 def _looks_expected(key: str) -> bool:
-    """Whether it may be one of the expectations, written wrongly."""
+    """Return whether it may be one of the expectations, written wrongly."""
     return key.lower() in ("expected", "expect") or bool(get_close_matches(key.lower(), _EXPECTED, 1, 0.85))
 
 
 def _equipped(case: Case, tools: Any, registries: dict[int, tuple[Any, ToolRegistry]]) -> Case:
-    """The case with a registry; what brings the same tools shares it."""
+    """Return the case with a registry; what brings the same tools shares it."""
     given = case.tools
     if tools is not None and isinstance(given, list | tuple) and not given:
         given = tools
@@ -188,7 +188,7 @@ def _equipped(case: Case, tools: Any, registries: dict[int, tuple[Any, ToolRegis
 
 
 def digest_of(case: Case) -> str:
-    """A name for what a case asks and expects: a case that was changed has another."""
+    """Return a name for what a case asks and expects: a case that was changed has another."""
     said: list[Any] = [
         case.id,
         case.prompt,
@@ -202,7 +202,7 @@ def digest_of(case: Case) -> str:
 
 
 def json_form(other: Callable[[Any], Any], value: Any) -> Any:
-    """A value as JSON, or what `other` makes of it if it is not JSON."""
+    """Return a value as JSON, or what `other` makes of it if it is not JSON."""
     try:
         return to_json_value(value)
     except (NotJSON, RecursionError):

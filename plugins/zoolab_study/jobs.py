@@ -252,13 +252,13 @@ class Jobs(Generic[Item, Result]):
 
 
 def is_address(executor: object) -> bool:
-    """Whether an executor is named by the address of a dask scheduler."""
+    """Return whether an executor is named by the address of a dask scheduler."""
     return isinstance(executor, str) and "://" in executor
 
 
 @contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
-    """The workers of the dask scheduler at `address`, as an executor.
+    """Give the workers of the dask scheduler at `address`, as an executor.
 
     Raises:
         InvalidInput: dask is not installed, or no scheduler answers.
@@ -279,7 +279,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def pickled(value: Any, what: str) -> bytes:
-    """The value as bytes for another process; raises `InvalidInput` if it cannot be pickled."""
+    """Return the value as bytes for another process; raises `InvalidInput` if it cannot be pickled."""
     import cloudpickle
 
     try:
@@ -293,7 +293,7 @@ def pickled(value: Any, what: str) -> bytes:
 
 @cache
 def end_with_parent() -> None:
-    """From now on this process ends when the one that started it is gone."""
+    """End this process when the one that started it is gone, from now on."""
     parent = multiprocessing.parent_process()
     if parent is not None:
 
@@ -310,7 +310,7 @@ def _processors() -> int:
 
 
 def _maker(given: Any, count: int | None, preload: Sequence[str]) -> tuple[Callable[[], Executor], bool]:
-    """What makes the executor, and whether it is ours to shut down."""
+    """Return what makes the executor, and whether it is ours to shut down."""
     if given is None or given == "threads":
         return partial(Threads, count or min(32, _processors() + 4)), True
     if given == "processes" and IN_TURN.get():

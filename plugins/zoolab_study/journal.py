@@ -102,7 +102,7 @@ class Reader:
         self.home = home
 
     def runs(self) -> Iterator[tuple[str, int]]:
-        """The names of the runs, and where their lines begin."""
+        """Yield the names of the runs, and where their lines begin."""
         with self.path.open("rb") as file:
             place = 0
             for line in file:
@@ -112,7 +112,7 @@ class Reader:
                 place += len(line)
 
     def ended(self) -> Iterator[tuple[str, int]]:
-        """As `runs`, without those that broke off: they are to be done again."""
+        """Yield as `runs` does, without those that broke off: they are to be done again."""
         last = dict(self.runs())
         with self.path.open("rb") as file:
             for name, place in last.items():
@@ -121,7 +121,7 @@ class Reader:
                     yield name, place
 
     def at(self, places: Iterable[int]) -> Iterator[dict[str, Any]]:
-        """The lines that begin at these places."""
+        """Yield the lines that begin at these places."""
         with self.path.open("rb") as file:
             for place in places:
                 file.seek(place)
@@ -133,7 +133,7 @@ class Reader:
 
 
 def _outcome_of(line: bytes) -> object:
-    """How the run of a line ended; its last event says so, and only that is read."""
+    """Return how the run of a line ended; its last event says so, and only that is read."""
     try:
         end, _ = json.JSONDecoder().raw_decode(line[line.rfind(_END) :].decode())
         return end.get("outcome")
@@ -160,14 +160,14 @@ def _check_header(path: Path, begun: bool = True) -> None:
 
 
 def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
-    """The line of a run, with secrets taken out."""
+    """Return the line of a run, with secrets taken out."""
     told = {} if scores is None else {"scores": scores}
     line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace))}
     return f"{encode_any(scrub_json(line), MAX_NESTING)}\n".encode()
 
 
 def trace_of(line: Mapping[str, Any]) -> Trace:
-    """The trace of a line. Safe for lines from strangers.
+    """Return the trace of a line. Safe for lines from strangers.
 
     Raises `InvalidTrace` if the line does not hold a trace.
     """
@@ -176,7 +176,7 @@ def trace_of(line: Mapping[str, Any]) -> Trace:
 
 
 def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A run in one row: which one it is, how it ended (`said` is the final text), and what it took.
+    """Return a run in one row: which one it is, how it ended (`said` is the final text), and what it took.
 
     `turns` are requests; `calls` are those that the model asked for, `errors` those of them that were
     refused or failed; `duration_ms` is of the whole run; tokens are as the endpoints counted them, those
@@ -217,7 +217,7 @@ def _known_scores(scores: Any, outcome: object) -> dict[str, Any]:
 
 
 def _usages(steps: list[Any]) -> Iterator[Any]:
-    """The usage of each reply, which stands at its first call, and of the replies of sub-agents."""
+    """Yield the usage of each reply, which stands at its first call, and of the replies of sub-agents."""
     for step in steps:
         record = step["record"]
         if step["kind"] == "tool_call" and not step.get("slot"):

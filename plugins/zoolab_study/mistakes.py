@@ -78,14 +78,14 @@ def _mistakes_of(error: Any) -> Iterator[Mistake]:
 
 
 def _words(schema: Any) -> str:
-    """A schema in the words of TOML if it is plain types; else as other errors say it."""
+    """Return a schema in the words of TOML if it is plain types; else as other errors say it."""
     kinds = _kinds(schema)
     names = [_WORDS["kinds"].get(kind) for kind in kinds]
     return " or ".join(names) if names and all(names) else schema_words(schema)
 
 
 def _kinds(schema: Any) -> list[str]:
-    """The types that a schema allows, without repetition; none if it says more than types."""
+    """Return the types that a schema allows, without repetition; none if it says more than types."""
     if not isinstance(schema, dict) or "enum" in schema or "const" in schema:
         return []
     if "anyOf" in schema:

@@ -71,7 +71,7 @@ class Others:
 
 
 def _table_of(asked: Sequence[AskedAgain], wanted: int) -> Block:
-    """The table of what models said, each line bounded and without secrets."""
+    """Return the table of what models said, each line bounded and without secrets."""
     room = Room(_TABLE)
     rows = [row for each in asked for row in each.table]
     left = f"; {len(asked)} of {wanted} models so far" if len(asked) < wanted else ""

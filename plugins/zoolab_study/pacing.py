@@ -159,7 +159,7 @@ class Ledger:
 
 
 def patience(error: Exception, attempt: int, jitter: Callable[[float, float], float]) -> float | None:
-    """Seconds to wait before asking again; None where that would not help."""
+    """Return seconds to wait before asking again; None where that would not help."""
     cause = error.__cause__ or error.__context__ or error
     if not _passes(cause):
         return None
@@ -171,13 +171,13 @@ def patience(error: Exception, attempt: int, jitter: Callable[[float, float], fl
 
 
 def _asked_for(cause: BaseException) -> float | None:
-    """Seconds that the endpoint asks to be left alone by its refusal; None if it does not say so."""
+    """Return seconds that the endpoint asks to be left alone by its refusal; None if it does not say so."""
     response = getattr(cause, "response", None)
     return retry_after(getattr(response, "headers", None) or {}, time.time())
 
 
 def _asking_too_much(error: Exception) -> ModelError | None:
-    """The error with the wait that the endpoint asks for; None if that is not too long."""
+    """Return the error with the wait that the endpoint asks for; None if that is not too long."""
     told = _asked_for(error.__cause__ or error.__context__ or error)
     if told is None or told <= _LONGEST_RETRY_AFTER or not isinstance(error, ModelError):
         return None
@@ -210,7 +210,9 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _passes(cause: BaseException) -> bool:
-    """Whether the like of this goes away by itself: refusals for now, errors of servers, broken lines."""
+    """Return whether the like of this goes away by itself: refusals for now, errors of servers, broken
+    lines.
+    """
     status = getattr(cause, "status_code", None)
     if isinstance(status, int):
         return (status in _AGAIN or status >= 500) and getattr(cause, "code", "") != "insufficient_quota"
@@ -241,7 +243,7 @@ class ReplyCache:
         self._asked: dict[str, threading.Lock] = {}
 
     def get(self, key: str) -> Reply | None:
-        """The reply, if somebody has it already."""
+        """Return the reply, if somebody has it already."""
         with self._lock:
             if key not in self._places:
                 self._look()
@@ -287,7 +289,7 @@ class ReplyCache:
 
 
 def key_of(request: Request, model: Any, name: str, draw: object) -> str:
-    """What is asked, and of whom; `draw` tells answers apart that were asked for more than once."""
+    """Return what is asked, and of whom; `draw` tells answers apart that were asked for more than once."""
     said = about(model)
     sent = said.body(request) if said.body else request.body(**said.settings)
     who = [type(model).__name__, name, said.model, str(getattr(said.client, "base_url", ""))]
@@ -388,7 +390,7 @@ class Asking(Wrapper):
 
 
 def maker_of(model: Any, *, retries: bool = False) -> Callable[[int, Case], Any]:
-    """Makes the model of a run. A factory takes `seed`, `case`, both or nothing; a script begins anew.
+    """Make the model of a run. A factory takes `seed`, `case`, both or nothing; a script begins anew.
 
     A real model that a factory makes from nothing is made once. With `retries`, a model keeps those of its
     own.
@@ -420,7 +422,7 @@ def _as_it_is(model: Any) -> Any:
 
 
 def _without_own_retries(model: Any) -> Any:
-    """The model with a client that asks once: pauses and budgets are kept here."""
+    """Return the model with a client that asks once: pauses and budgets are kept here."""
     client: Any = about(model).client
     if getattr(model, "max_retries", 0):
         patient = copy(model)
@@ -434,7 +436,7 @@ def _without_own_retries(model: Any) -> Any:
 
 
 def _wanted_by(model: Any) -> tuple[str, ...] | None:
-    """What a factory takes, by name; None for a model, which takes a request."""
+    """Return what a factory takes, by name; None for a model, which takes a request."""
     try:
         known = signature(model).parameters.values()
     except (TypeError, ValueError):

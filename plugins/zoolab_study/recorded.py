@@ -38,7 +38,7 @@ class RecordedTools:
 
     @contextmanager
     def of(self, case: str) -> Iterator[_OfRun]:
-        """The tape of one run of a case, while it lasts."""
+        """Give the tape of one run of a case, while it lasts."""
         run = _OfRun(self._known, self._locks[case], self._recording, case)
         try:
             yield run

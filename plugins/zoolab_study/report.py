@@ -29,7 +29,7 @@ def render_report(
     missing: Sequence[tuple[object, ...]],
     why: str,
 ) -> str:
-    """The page of an experiment, from its summary. Whatever models have said is escaped.
+    """Return the page of an experiment, from its summary. Whatever models have said is escaped.
 
     `steps` gives one row a step, and is only asked for if they are drawn; `missing` are the runs that are not
     done, each as case, variant, model and repeat.
@@ -48,7 +48,7 @@ def render_report(
 
 
 def _rates(summary: pd.DataFrame) -> list[Html]:
-    """A plot for each model, and what may be said of the differences."""
+    """Return a plot for each model, and what may be said of the differences."""
     if "success" not in summary or summary["success"].isna().all():
         return [_section("Success", note("No case says what would be right."))]
     decisive: list[Comparison] = []
@@ -122,7 +122,9 @@ def _errors(summary: pd.DataFrame, steps: Callable[[], pd.DataFrame]) -> list[Ht
 
 
 def _alike(summary: pd.DataFrame, outcome: str | None, error: str) -> list[tuple[object, ...]]:
-    """Runs with the same error in one row, those with the most first; some of their cases are named."""
+    """Return runs with the same error in one row, those with the most first; some of their cases are
+    named.
+    """
     if error not in summary:
         return []
     failed = summary[summary[error].notna()]

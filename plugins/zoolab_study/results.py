@@ -59,7 +59,7 @@ class Experiment:
 
     @classmethod
     def load(cls, path: str | Path) -> Experiment:
-        """All runs of a journal, in the order in which they ended; also while it is being written.
+        """Return all runs of a journal, in the order in which they ended; also while it is being written.
 
         Raises `InvalidInput` if it is not the journal of an experiment.
         """
@@ -97,7 +97,7 @@ class Experiment:
     def compare(
         self, a: str | None = None, b: str | None = None, *, metric: str = "success", by: str = "variant"
     ) -> Comparisons:
-        """How much more `b` has than `a`, case by case, and whether that can be told from luck.
+        """Return how much more `b` has than `a`, case by case, and whether that can be told from luck.
 
         Without `b` all others are compared with `a`, by default the first; with several models (or,
         `by="model"`, several variants), within each of them.
@@ -114,7 +114,7 @@ class Experiment:
         return compare_runs(self.summary, a, b, metric, by)
 
     def plot(self, metric: str = "success", *, by: str = "variant", ax: Any = None) -> AblationDisplay:
-        """The rates of the variants side by side, with intervals, and the differences to the first.
+        """Return the rates of the variants side by side, with intervals, and the differences to the first.
 
         What it calls decisive is decisive among all of them, as in `compare`.
 
@@ -129,7 +129,9 @@ class Experiment:
         return AblationDisplay.from_frame(known, by=by, score=metric, decisive=decisive, ax=ax)
 
     def to_html(self, path: str | Path | None = None, *, title: str = "Experiment") -> str:
-        """A page with tables, comparisons and plots that needs nothing else; written to `path`, if given."""
+        """Return a page with tables, comparisons and plots that needs nothing else; written to `path`, if
+        given.
+        """
         from zoolab.files import write_whole
         from zoolab_study.report import render_report
 

@@ -192,7 +192,7 @@ def _beginning(
     terms: Terms,
     tools: RecordedTools | None,
 ) -> Callable[[Sequence[int]], Future[Done]]:
-    """How a batch of runs begins: threads share all there is, to processes it is sent."""
+    """Return how a batch of runs begins: threads share all there is, to processes it is sent."""
 
     def handed_out(numbers: Sequence[int]) -> tuple[list[Task], dict[int, Case]]:
         tasks = [plan.task(number) for number in numbers]
@@ -223,7 +223,7 @@ def _saying_what_is_left(jobs: Jobs[int, Done], plan: Plan) -> Generator[None]:
 
 
 def _crashed(plan: Plan, scorers: Mapping[str, Scorer], lost: Lost[int]) -> bytes:
-    """The line of a run that kills whoever does it."""
+    """Return the line of a run that kills whoever does it."""
     task = plan.task(lost.item)
     case = plan.cases[task.place.case]
     why = str(lost.error).splitlines()[0] if str(lost.error) else type(lost.error).__name__
@@ -234,7 +234,9 @@ def _crashed(plan: Plan, scorers: Mapping[str, Scorer], lost: Lost[int]) -> byte
 
 @contextmanager
 def _shared_folder(journal: Path) -> Generator[Path]:
-    """Where workers keep their ledger while this holds; on a cluster it has to be on a disk of all."""
+    """Give the folder where workers keep their ledger while this holds; on a cluster it has to be on a disk
+    of all.
+    """
     folder = journal.with_name(f".{journal.name}.shared")
     shutil.rmtree(folder, ignore_errors=True)
     make_folder(folder)
@@ -382,13 +384,17 @@ class Worker:
 
 
 def _is_ctrl_c(error: BaseException) -> bool:
-    """Whether it comes from the user: those reach only the first thread, and no process that works for it."""
+    """Return whether it comes from the user: those reach only the first thread, and no process that works for
+    it.
+    """
     first = threading.current_thread() is threading.main_thread() and not multiprocessing.parent_process()
     return isinstance(error, KeyboardInterrupt) and first
 
 
 def trace_for(task: Task, case: Case) -> Trace:
-    """The trace of a run that is to be done. It says which one; "" is the tool where none is needed."""
+    """Return the trace of a run that is to be done. It says which one; "" is the tool where none is
+    needed.
+    """
     place = task.place
     meta: dict[str, Any] = {"case_id": case.id, "variant": place.variant, "model": place.model}
     meta["seed"], meta["repeat"] = task.seed, place.repeat
@@ -398,13 +404,13 @@ def trace_for(task: Task, case: Case) -> Trace:
 
 
 def scored_line(task: Task, case: Case, trace: Trace, scorers: Mapping[str, Scorer]) -> bytes:
-    """The line of a run in the journal, with its scores."""
+    """Return the line of a run in the journal, with its scores."""
     run = Run(case, trace, task.place.variant, task.place.model, task.place.repeat, task.seed)
     return line_of(trace, _scores(run, scorers) if scorers else None)
 
 
 def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
-    """All scores; a scorer that fails says so, and the others go on."""
+    """Return all scores; a scorer that fails says so, and the others go on."""
     scores: dict[str, Any] = {}
     for name, scorer in scorers.items():
         try:
@@ -426,7 +432,7 @@ def _worker_of(kit: bytes) -> Worker:
 
 
 def work_in_process(kit: bytes, work: bytes) -> Done:
-    """What is sent to other processes: tasks and their cases; the kit is unpacked there once."""
+    """Do in another process what is sent there: tasks and their cases; the kit is unpacked there once."""
     import pickle
 
     tasks, cases = pickle.loads(work)

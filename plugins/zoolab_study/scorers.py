@@ -37,7 +37,8 @@ _NUMBER = re.compile(
 
 
 def score_answer(run: Run) -> dict[str, Score]:
-    """Whether the final answer names `expected_answer`, or one of several; None where the case has none.
+    """Return whether the final answer names `expected_answer`, or one of several; None where the case has
+    none.
 
     A text is looked for as whole words, whatever the case and the spaces; a number as a number, so that
     1,234.50 is 1234.5. An answer that names what is right beside what is wrong passes: for more, write
@@ -51,7 +52,7 @@ def score_answer(run: Run) -> dict[str, Score]:
 
 
 def says(text: str, expected: Any) -> bool:
-    """Whether a text names what is expected: a text, a number, or one of a list of them.
+    """Return whether a text names what is expected: a text, a number, or one of a list of them.
 
     Raises `InvalidInput` if it is something else.
     """
@@ -72,7 +73,7 @@ def says(text: str, expected: Any) -> bool:
 
 
 def score_arguments(run: Run) -> dict[str, Score]:
-    """Whether the calls are the expected ones, by the rules of the Berkeley leaderboard.
+    """Return whether the calls are the expected ones, by the rules of the Berkeley leaderboard.
 
     It looks at all calls of the run that passed validation. None if the case has no `expected_calls`; if that
     is empty, no call is the right answer.
@@ -89,7 +90,7 @@ def score_arguments(run: Run) -> dict[str, Score]:
 
 
 def score_selection(run: Run) -> dict[str, Score]:
-    """Whether the first call of the run is of the expected tool, and in which way it is not.
+    """Return whether the first call of the run is of the expected tool, and in which way it is not.
 
     Where no tool is needed (`expected_tool` is None), no call is the right choice. All are None where
     the case does not say what it expects.
@@ -109,7 +110,8 @@ def score_selection(run: Run) -> dict[str, Score]:
 
 
 def score_success(run: Run) -> dict[str, Score]:
-    """Whether the run came to an answer, and the right one; None where the case does not say what is right.
+    """Return whether the run came to an answer, and the right one; None where the case does not say what is
+    right.
 
     The expected answer decides, where there is one; else the expected calls; else the expected tool.
     Who gets to the right answer by another way has succeeded, too.
@@ -125,7 +127,7 @@ def score_success(run: Run) -> dict[str, Score]:
 
 
 def score_recovery(run: Run) -> dict[str, Score]:
-    """How many errors there were, and whether the run succeeded all the same.
+    """Return how many errors there were, and whether the run succeeded all the same.
 
     `recovered` is None where there was no error, or where the case does not say what is right.
     """
@@ -134,7 +136,8 @@ def score_recovery(run: Run) -> dict[str, Score]:
 
 
 def score_silence(run: Run) -> dict[str, Score]:
-    """Whether the run came to an answer without any error, and to a wrong one: what nobody would notice.
+    """Return whether the run came to an answer without any error, and to a wrong one: what nobody would
+    notice.
 
     None where the case does not say what is right.
     """
@@ -145,7 +148,7 @@ def score_silence(run: Run) -> dict[str, Score]:
 
 
 def measure_cost(run: Run) -> dict[str, Score]:
-    """Tokens sent and received, seconds, turns and calls.
+    """Return tokens sent and received, seconds, turns and calls.
 
     Tokens hold those of sub-agents. They are None if no reply says them: the endpoint counts them, and
     zoolab never guesses. Seconds are None for a run that did not end.
@@ -193,7 +196,7 @@ _UNHEARD = str.maketrans("'", '"', " ,./-_*^")
 
 
 def expected_calls(written: Any) -> list[tuple[str, Accepted]]:
-    """Names with the accepted values of each parameter, from any of three forms.
+    """Return names with the accepted values of each parameter, from any of three forms.
 
     `("add", {"a": 1})` and `{"name": "add", "arguments": {"a": 1}}` accept these values alone,
     `{"add": {"a": [1, 2, ""]}}` each that it lists, "" for a parameter that may be left out.
@@ -221,7 +224,7 @@ def _expected_call(call: Any) -> tuple[str, Accepted]:
 
 
 def _alone(value: Any) -> Any:
-    """A value as the one that is accepted: each key of an object has a list of its own."""
+    """Return a value as the one that is accepted: each key of an object has a list of its own."""
     if isinstance(value, Mapping):
         return {key: [item] for key, item in value.items()}
     if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
@@ -232,7 +235,7 @@ def _alone(value: Any) -> Any:
 def are_expected(
     calls: Sequence[Call], expected: Sequence[tuple[str, Accepted]], schemas: Mapping[str, Mapping[str, Any]]
 ) -> bool:
-    """Whether these calls are the expected ones, in any order.
+    """Return whether these calls are the expected ones, in any order.
 
     Args:
         calls: Names and parsed arguments.
@@ -257,12 +260,14 @@ def _is_expected(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str,
 
 
 def is_named(called: str, name: str) -> bool:
-    """Whether a called tool is the one of this name, as it is or as it can be sent: OpenAI allows no dots."""
+    """Return whether a called tool is the one of this name, as it is or as it can be sent: OpenAI allows no
+    dots.
+    """
     return called in (name, sendable_name(name))
 
 
 def _all_have_one(fits: Sequence[Sequence[bool]]) -> bool:
-    """Whether each row can have a column of its own that fits it."""
+    """Return whether each row can have a column of its own that fits it."""
     taken: dict[int, int] = {}
 
     def place(row: int, tried: set[int]) -> bool:
@@ -278,7 +283,7 @@ def _all_have_one(fits: Sequence[Sequence[bool]]) -> bool:
 
 
 def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] | bool) -> bool:
-    """Whether a value is one of the accepted ones.
+    """Return whether a value is one of the accepted ones.
 
     It has the type of its schema, or that of the first accepted value; an integer will do for a number,
     but no number for an integer, and no boolean for either. Texts are compared without case, spaces and
@@ -321,7 +326,9 @@ def _matches(value: Any, accepted: Sequence[Any], items: type | None) -> bool:
 
 
 def _dict_fits(value: Any, accepted: Any) -> bool:
-    """Only known keys, each with an accepted value; what is left out may be left out."""
+    """Return whether there are only known keys, each with an accepted value; what is left out may be left
+    out.
+    """
     if not (isinstance(value, dict) and isinstance(accepted, dict)):
         return False
     known = all(key in accepted and _heard(v) in [*map(_heard, accepted[key])] for key, v in value.items())
@@ -329,12 +336,12 @@ def _dict_fits(value: Any, accepted: Any) -> bool:
 
 
 def _heard(value: Any) -> Any:
-    """A text as it is compared; other values as they are."""
+    """Return a text as it is compared; other values as they are."""
     return value.translate(_UNHEARD).lower() if isinstance(value, str) else value
 
 
 def _kind_in(schema: Any) -> type | None:
-    """The one type, beside null, that a schema allows; None where it names none, or several."""
+    """Return the one type, beside null, that a schema allows; None where it names none, or several."""
     if not isinstance(schema, Mapping):
         return None
     named = schema.get("type")

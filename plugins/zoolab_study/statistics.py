@@ -60,7 +60,7 @@ class Difference(Interval):
 
 
 def wilson(successes: float, runs: float) -> Interval:
-    """The rate of successes in independent runs, with Wilson's score interval.
+    """Return the rate of successes in independent runs, with Wilson's score interval.
 
     Raises `InvalidInput` if there are no runs, or more successes than runs.
     """
@@ -76,7 +76,7 @@ def wilson(successes: float, runs: float) -> Interval:
 
 
 def rate(scores: Scores) -> Interval:
-    """The mean score over all runs, with Wilson's interval for the effective number of runs.
+    """Return the mean score over all runs, with Wilson's interval for the effective number of runs.
 
     Several runs of one case say less than as many cases. How much less shows in how far cases differ: this
     is the design effect, with Student's t in place of the normal curve when cases are few (Korn and
@@ -101,7 +101,7 @@ def rate(scores: Scores) -> Interval:
 
 
 def paired_difference(first: Scores, second: Scores) -> Difference:
-    """The mean over the shared cases of how much more the second variant has, with its interval.
+    """Return the mean over the shared cases of how much more the second variant has, with its interval.
 
     Every case has the same weight, however many runs it has. A case that only one variant has is left out.
     The interval is Student's t of the changes of the cases. If all scores are between 0 and 1, it has the
@@ -147,7 +147,7 @@ def paired_difference(first: Scores, second: Scores) -> Difference:
 
 
 def student_t(freedom: int) -> float:
-    """How many standard errors around 0 hold 95 % of Student's t.
+    """Return how many standard errors around 0 hold 95 % of Student's t.
 
     From 10 degrees of freedom on it is the expansion around the normal curve (Abramowitz and Stegun, 26.7.5),
     which is wrong by less than 0.00001 there.
@@ -165,7 +165,7 @@ def student_t(freedom: int) -> float:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact p-value of McNemar's test, two-sided: cases that only one of two variants got right.
+    """Return the exact p-value of McNemar's test, two-sided: cases that only one of two variants got right.
 
     For cases with several runs, and for other numbers than scores, it is the sign test: cases in which one
     variant has more than the other.
@@ -181,7 +181,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values of several comparisons, adjusted by Holm's method, in the order given."""
+    """Return P-values of several comparisons, adjusted by Holm's method, in the order given."""
     if not all(0 <= p <= 1 for p in p_values):
         raise InvalidInput(f"the p-values are {list(p_values)}", expected="numbers from 0 to 1")
     adjusted, least = [0.0] * len(p_values), 0.0
@@ -201,12 +201,12 @@ def _numbers(scores: Scores) -> dict[Hashable, list[float]]:
 
 
 def _beyond(scores: Mapping[Hashable, list[float]]) -> float | None:
-    """A score that is not from 0 to 1, if there is one."""
+    """Return a score that is not from 0 to 1, if there is one."""
     return next((score for runs in scores.values() for score in runs if not 0 <= score <= 1), None)
 
 
 def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int) -> float:
-    """How many independent runs would make the mean as sure as these do."""
+    """Return how many independent runs would make the mean as sure as these do."""
     cases = len(scores)
     # Cases that agree on all or nothing do not show how far cases differ.
     if cases < 2 or p in (0, 1):
@@ -218,7 +218,9 @@ def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int)
 
 
 def _signed(value: float, unit: str) -> str:
-    """With a sign; points in whole ones, unless that would hide on which side of 0 they are."""
+    """Return a number with a sign; points in whole ones, unless that would hide on which side of 0
+    they are.
+    """
     if not unit:
         return f"{value:+.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:+,.0f}" if abs(value) >= 1 else "0"
     points = value * 100

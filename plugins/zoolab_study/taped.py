@@ -134,7 +134,7 @@ def same_walk(tape: TraceLog | str | Path, *, tools: Any = None, model: Any = No
 
 
 def _opening(turn: Turn) -> dict[str, Any]:
-    """The question of the first request, the system prompt, and what was said before."""
+    """Return the question of the first request, the system prompt, and what was said before."""
     messages: list[Message] = turn.request.messages
     last = messages[-1] if messages else {}
     if last.get("role") != "user" or not isinstance(last.get("content"), str):
@@ -175,7 +175,7 @@ def _expectations(trace: TraceLog, turns: list[Turn], expect: Any) -> dict[str, 
 
 @cache
 def _known_tools() -> Mapping[str, str]:
-    """The names of the tools of the toolbox, as `tools_named` takes them, by their schemas."""
+    """Return the names of the tools of the toolbox, as `tools_named` takes them, by their schemas."""
     domains = [*OWN, *TOOLBOXES.entries()]
     return {
         canonical(tool.schema()): f"{domain}.{tool.name}"

@@ -70,7 +70,7 @@ def _record_missing(only: list[str]) -> int:
 
 
 def _with_prompts(only: list[str]) -> Iterator[tuple[str, Path]]:
-    """The recordings of the local models that have a file of prompts; begun or not."""
+    """Yield the recordings of the local models that have a file of prompts; begun or not."""
     place = next(iter(shipped().values())).parent
     names = [path.stem.removesuffix("-prompts") for path in sorted(place.glob("*-prompts.jsonl"))]
     unknown = [name for name in only if name not in names]
@@ -98,7 +98,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_made(name: str) -> int:
-    """Of what is made out of other files: would it be made so again?"""
+    """Check that what is made out of other files would be made so again."""
     made = _MADE[name]()
     kept = list(rows_of(name))
     differing = [str(new["id"]) for new, row in zip(made, kept, strict=False) if new != row]

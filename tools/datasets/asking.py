@@ -45,7 +45,7 @@ class Question:
         return self.model == "smollm2"
 
     def request(self, registry: ToolRegistry) -> Request:
-        """The request that is sent, with the tools of `registry`."""
+        """Return the request that is sent, with the tools of `registry`."""
         settings = {"max_tokens": self.max_tokens}
         if self.as_text:
             messages = opening_messages(self.prompt, messages=EXAMPLES, text_tools=registry)
@@ -64,18 +64,18 @@ class Askers:
         self._models: dict[str, LocalModel] = {}
 
     def of(self, name: str) -> LocalModel:
-        """The model of that name, or `InvalidInput`."""
+        """Return the model of that name, or `InvalidInput`."""
         if name not in self._models:
             self._models[name] = _model(name)
         return self._models[name]
 
     def ask(self, question: Question, registry: ToolRegistry) -> Reply:
-        """The reply to a question."""
+        """Return the reply to a question."""
         return self.of(question.model)(question.request(registry))
 
 
 def who_answers(name: str) -> str:
-    """The model of that name and what runs it, in a line.
+    """Return the model of that name and what runs it, in a line.
 
     >>> who_answers("needle3-L8")
     'Needle 3 (121 M parameters, 2 bit), needle3.cact, SHA-256 c9d915eca282, run by needle-rs ...'
@@ -84,7 +84,7 @@ def who_answers(name: str) -> str:
 
 
 def offered(names: Sequence[str], everything: ToolRegistry) -> ToolRegistry:
-    """The tools of these names.
+    """Return the tools of these names.
 
     >>> offered([], ToolRegistry()).names()
     []

@@ -34,7 +34,7 @@ _CONTRADICTS = ("two_objects", "duplicate_key")
 
 
 def cases_made_again() -> list[Row]:
-    """The selection cases, made from their templates.
+    """Return the selection cases, made from their templates.
 
     >>> cases_made_again()[0]["id"]
     'ping-1'
@@ -73,7 +73,7 @@ def _build_broken(_tell: Tell) -> None:
 
 
 def broken_made_again() -> list[Row]:
-    """The broken arguments: those in the selection outputs, and seeded ones.
+    """Return the broken arguments: those in the selection outputs, and seeded ones.
 
     >>> broken_made_again()[-1]["made"]
     'seeded'
@@ -103,7 +103,7 @@ def _build_traces(tell: Tell) -> None:
 
 
 def seeded_rows(cases: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> Iterator[Row]:
-    """Broken arguments that no model wrote: what was meant, with a fault put in; five of each fault.
+    """Yield broken arguments that no model wrote: what was meant, with a fault put in; five of each fault.
 
     >>> list(seeded_rows([], ToolRegistry()))
     []
@@ -175,7 +175,7 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _there(name: str) -> list[Row]:
-    """The rows of a data set; none where its file is yet to be made."""
+    """Return the rows of a data set; none where its file is yet to be made."""
     return list(rows_of(name)) if (course_folder("datasets") / lookup(name).file).is_file() else []
 
 
@@ -196,7 +196,7 @@ def check_row(data_set: DataSet, row: Row, where: str) -> None:
 
 
 def fits(value: object, kind: str) -> bool:
-    """Whether a value is of a kind that datasets.toml names; a kind that ends with ? may be null.
+    """Return whether a value is of a kind that datasets.toml names; a kind that ends with ? may be null.
 
     >>> fits(True, "number"), fits({}, "object"), fits(None, "number?")
     (False, True, True)

@@ -25,7 +25,7 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 def make_cases(templates: Mapping[str, Any], domains: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The cases that the templates stand for; `domains` says to which domain each tool belongs.
+    """Return the cases that the templates stand for; `domains` says to which domain each tool belongs.
 
     >>> templates = {"pools": {"n": [1, 2]}, "near": {}, "none": {"asks": [["chat", "devops", "Hi!"]]}}
     >>> templates["asks"] = {"ping": [["plain", "Ping {n}.", {"count": "{n}"}]]}
@@ -41,7 +41,7 @@ def make_cases(templates: Mapping[str, Any], domains: Mapping[str, str]) -> list
 
 
 def read_templates(path: Path) -> dict[str, Any]:
-    """The templates of a TOML file.
+    """Return the templates of a TOML file.
 
     >>> from zoolab.files import course_folder
     >>> sorted(read_templates(course_folder("datasets") / "selection-cases" / "templates.toml"))
@@ -89,14 +89,14 @@ def _cases_of(
 
 
 def _values(text: str, pools: Mapping[str, list[Any]], seed: str) -> list[dict[str, Any]]:
-    """Up to three ways to fill a text; one where it has nothing to fill."""
+    """Return up to three ways to fill a text; one where it has nothing to fill."""
     names = list(dict.fromkeys(_NAME.findall(text)))
     ways = [dict(zip(names, way, strict=True)) for way in product(*(pools[name] for name in names))]
     return random.Random(f"{SEED}/{seed}").sample(ways, min(CASES_A_LINE, len(ways)))
 
 
 def _filled(node: Any, values: Mapping[str, Any]) -> Any:
-    """What is only a name keeps the value's type."""
+    """Fill a text: what is only a name keeps the value's type."""
     if isinstance(node, dict):
         return {key: _filled(child, values) for key, child in node.items()}
     if isinstance(node, list):
@@ -108,7 +108,7 @@ def _filled(node: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _offered(wanted: list[str], domain: str, domains: Mapping[str, str], seed: str) -> list[str]:
-    """The tools on offer: those wanted, then a stranger, then others of the domain; shuffled."""
+    """Return the tools on offer: those wanted, then a stranger, then others of the domain; shuffled."""
     chance = random.Random(f"{SEED}/offered/{seed}")
     strangers = [name for name in domains if domains[name] != domain]
     others = [name for name in domains if domains[name] == domain and name not in wanted]

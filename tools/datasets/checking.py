@@ -31,7 +31,7 @@ class Check:
     ask: Callable[[], dict[str, Any]]
 
     def difference(self) -> str:
-        """Where the answer of now differs from the recorded one; empty where it is the same."""
+        """Return where the answer of now differs from the recorded one; empty where it is the same."""
         now = self.ask()
         wrong = (key for key in self.recorded if canonical(self.recorded[key]) != canonical(now.get(key)))
         key = next(wrong, None)
@@ -39,7 +39,8 @@ class Check:
 
 
 def sources() -> list[str]:
-    """What can be checked: the shipped recordings of the local models, and the data sets that they wrote.
+    """Return what can be checked: the shipped recordings of the local models, and the data sets that they
+    wrote.
 
     >>> {"starter", "selection-outputs"} <= set(sources())
     True
@@ -50,7 +51,8 @@ def sources() -> list[str]:
 
 
 def checks(only: Sequence[str] = (), sample: int | None = None) -> Iterator[Check]:
-    """The recorded answers of these sources, by default of all; of each at most `sample`, evenly spread.
+    """Yield the recorded answers of these sources, by default of all; of each at most `sample`, evenly
+    spread.
 
     Raises:
         InvalidInput: There is no such source.
@@ -86,7 +88,7 @@ def _asker(model: Any, body: dict[str, Any]) -> Callable[[], dict[str, Any]]:
 
 
 def request_from(body: dict[str, Any]) -> Request:
-    """The request that has this body.
+    """Return the request that has this body.
 
     >>> request_from({"model": "m", "messages": [], "seed": 1}).settings
     {'seed': 1}
@@ -140,7 +142,7 @@ def _spread(items: Sequence[_Item], most: int | None) -> Sequence[_Item]:
 
 
 def _apart(recorded: Any, now: Any) -> str:
-    """Where two values part, with a little around it."""
+    """Return where two values part, with a little around it."""
     one, other = (value if isinstance(value, str) else canonical(value) for value in (recorded, now))
     same = next(
         (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 def question_of(row: Mapping[str, Any]) -> Question:
-    """What a row was asked.
+    """Return what a row was asked.
 
     >>> row = {"prompt": "Hi", "model": "smollm2", "offered": [], "settings": {"max_tokens": 96}}
     >>> question_of(row).max_tokens
@@ -32,7 +32,7 @@ def question_of(row: Mapping[str, Any]) -> Question:
 
 
 def raw_of(reply: Reply) -> str:
-    """All that the model wrote, thoughts and tags included, where the endpoint says so.
+    """Return all that the model wrote, thoughts and tags included, where the endpoint says so.
 
     >>> raw_of(Reply({"role": "assistant", "content": "Hi"}))
     'Hi'
@@ -42,7 +42,7 @@ def raw_of(reply: Reply) -> str:
 
 
 def output_id(case: Mapping[str, Any], question: Question) -> str:
-    """The name of an output among the rows.
+    """Return the name of an output among the rows.
 
     >>> output_id({"id": "ping-1"}, Question("Ping db01", "needle3-L8", ("ping", "add", "now")))
     'ping-1/needle3-L8/3-tools/160-tokens'
@@ -95,7 +95,7 @@ def output_row(
 
 
 def broken_rows(output: Mapping[str, Any], tools: ToolRegistry) -> list[Row]:
-    """The calls of an output whose arguments do not parse or do not meet the schema, a row each.
+    """Return the calls of an output whose arguments do not parse or do not meet the schema, a row each.
 
     Calls of another tool that was on offer are left out: nobody knows what they were to say.
 
@@ -138,7 +138,8 @@ def _broken_row(output: Mapping[str, Any], slot: int, call: Mapping[str, str], t
 
 
 def missing_from(raw: str, meant: Mapping[str, Any]) -> list[str]:
-    """The values that were meant and stand nowhere in a text: no repair of the text can bring them back.
+    """Return the values that were meant and stand nowhere in a text: no repair of the text can bring them
+    back.
 
     >>> missing_from('{"host": "db01", "count": 30', {"host": "db01", "count": 3})
     ['3']

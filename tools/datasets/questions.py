@@ -36,7 +36,7 @@ Case = Mapping[str, Any]
 
 
 def outputs_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple[Case, Question, str]]:
-    """All questions, each with its purpose: choose or break.
+    """Yield all questions, each with its purpose: choose or break.
 
     >>> list(outputs_plan([], ToolRegistry()))
     []
@@ -46,7 +46,7 @@ def outputs_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple[C
 
 
 def selection_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple[Case, Question]]:
-    """The questions of the selection outputs: a fair sample for all models, short ones for Needle.
+    """Yield the questions of the selection outputs: a fair sample for all models, short ones for Needle.
 
     >>> list(selection_plan([], ToolRegistry()))
     []
@@ -64,7 +64,7 @@ def selection_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple
 
 
 def breaking_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple[Case, Question]]:
-    """The questions of the broken arguments: cases that need a tool, to shallow models, some cut short.
+    """Yield the questions of the broken arguments: cases that need a tool, to shallow models, some cut short.
 
     A tool whose parameters are only texts and numbers is too easy to be got wrong by Needle at length.
 
@@ -87,7 +87,8 @@ def breaking_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple[
 
 
 def picked(cases: Sequence[Case]) -> list[Case]:
-    """Public cases, two of each tool and some that need none, in an order of which any beginning is fair.
+    """Return public cases, two of each tool and some that need none, in an order of which any beginning is
+    fair.
 
     >>> len(picked([{"tool": "a", "split": "public"}] * 9))
     2
@@ -104,7 +105,7 @@ def picked(cases: Sequence[Case]) -> list[Case]:
 
 
 def _one_of_each(cases: Sequence[Case]) -> list[Case]:
-    """The cases without those that differ from an earlier one in a value only."""
+    """Return the cases without those that differ from an earlier one in a value only."""
     first: dict[Any, Case] = {}
     for case in cases:
         first.setdefault((case["tool"], case["difficulty"], *sorted(case["offered"])), case)
@@ -112,6 +113,6 @@ def _one_of_each(cases: Sequence[Case]) -> list[Case]:
 
 
 def _is_hard(schema: Mapping[str, Any]) -> bool:
-    """Whether a parameter is an array, an object, a number with a bound, or has to meet a pattern."""
+    """Return whether a parameter is an array, an object, a number with a bound, or has to meet a pattern."""
     hard = {"items", "properties", "pattern", "enum", "minimum", "exclusiveMinimum"}
     return any(hard & part.keys() for part in schema["properties"].values())

@@ -64,7 +64,7 @@ class Run:
     fault: str | None = None
 
     def row(self) -> Row:
-        """Its row in the index."""
+        """Return its row in the index."""
         return {
             "id": self.id,
             "made": self.made,
@@ -80,7 +80,7 @@ class Run:
 
 
 def all_runs(outputs: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> Iterator[Run]:
-    """Every run of the data set; those that were recorded come first, and need no model.
+    """Yield every run of the data set; those that were recorded come first, and need no model.
 
     >>> next(all_runs([], ToolRegistry())).id
     'starter-01'
@@ -92,7 +92,7 @@ def all_runs(outputs: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> Itera
 
 
 def recorded_runs() -> Iterator[Run]:
-    """The conversations of the shipped recordings, replayed.
+    """Yield the conversations of the shipped recordings, replayed.
 
     >>> next(recorded_runs()).row()["codes"]
     []
@@ -106,7 +106,7 @@ def recorded_runs() -> Iterator[Run]:
 
 
 def _erring_runs(outputs: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> Iterator[Run]:
-    """Selection outputs that were wrong, gone on with: what becomes of a wrong call."""
+    """Yield selection outputs that were wrong, gone on with: what becomes of a wrong call."""
     words = {"native": LocalModel(), "text": LocalModel("smollm2")}
     chosen = [row for row in outputs if row["purpose"] == "choose"]
     for kind in KINDS:
@@ -122,7 +122,7 @@ def _erring_runs(outputs: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> I
 
 
 def _faulty_runs() -> Iterator[Run]:
-    """A recorded conversation for each fault that finds something to break."""
+    """Yield a recorded conversation for each fault that finds something to break."""
     live, replays = LocalModel(), {name: Replay(name) for name in RECORDINGS}
     for name, kind in FAULTS.items():
         asked = None if name in NOT_WALKED else _breakable(name, replays)
@@ -136,7 +136,7 @@ def _faulty_runs() -> Iterator[Run]:
 
 
 def _wrong_programs() -> Iterator[Run]:
-    """Runs whose program is wrong, and runs whose reply was written by hand and has no end."""
+    """Yield runs whose program is wrong, and runs whose reply was written by hand and has no end."""
     for id, (prompt, cause, make) in UNFINISHED.items():
         trace = _recorded(_begun(make, prompt))
         yield Run(id, Scripted.made, Scripted.who, prompt, trace, f"endpoint: {cause}")
@@ -162,7 +162,7 @@ def save_runs(runs: Iterable[Run], folder: Path, tell: Callable[[str], None]) ->
 
 
 def damage(row: Row, folder: Path) -> Row:
-    """A copy of a trace's file in which a line is cut in half, and its row.
+    """Return a copy of a trace's file in which a line is cut in half, and its row.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp())
@@ -193,12 +193,12 @@ def _walked(asked: Mapping[str, Any], model: Model, meta: Mapping[str, Any] | No
 
 
 def _begun(make: Callable[[str], Iterator[Step]], prompt: str) -> Iterator[Step]:
-    """A walk that begins with its first step, so that a trace holds an error of its beginning."""
+    """Yield a walk that begins with its first step, so that a trace holds an error of its beginning."""
     yield from make(prompt)
 
 
 def _recorded(steps: Iterator[Step], into: Trace | None = None) -> Trace:
-    """The trace of a walk, also if it ends with an error."""
+    """Return the trace of a walk, also if it ends with an error."""
     trace = Trace() if into is None else into
     with suppress(ZoolabError):
         Trace.record(steps, into=trace)
@@ -206,7 +206,7 @@ def _recorded(steps: Iterator[Step], into: Trace | None = None) -> Trace:
 
 
 def _breakable(name: str, replays: Mapping[str, Replay]) -> Row | None:
-    """The first recorded conversation in which a fault of that name finds something to break."""
+    """Return the first recorded conversation in which a fault of that name finds something to break."""
     asked = [{**each, "recording": recording} for recording in replays for each in _prompts(recording)]
     if name in LIVE:
         return asked[0]
@@ -224,7 +224,9 @@ def _prompts(recording: str) -> list[Row]:
 
 
 def _codes(trace: Trace, expected: str | None) -> list[str]:
-    """The codes of all errors, each once; before them what the choice of the tool is worth, where known."""
+    """Return the codes of all errors, each once; before them what the choice of the tool is worth, where
+    known.
+    """
     called = [call.name for call in trace.tool_calls]
     chosen = []
     if expected:
@@ -242,7 +244,7 @@ _BLAME = {
 
 
 def _cause(trace: Trace, expected: str | None, kind: str = "") -> str:
-    """Who began it: by what was expected where that is known, else by the first error."""
+    """Return who began it: by what was expected where that is known, else by the first error."""
     called = ", ".join(call.name for call in trace.tool_calls)
     match kind:
         case "wrong_tool":

@@ -48,7 +48,7 @@ class Trial:
 def trials(
     cases: Sequence[Mapping[str, Any]], broken: Sequence[Mapping[str, Any]], tools: ToolRegistry
 ) -> Iterator[Trial]:
-    """All trials: forced schemas and dropped tools on cases, repairs on arguments that were broken.
+    """Yield all trials: forced schemas and dropped tools on cases, repairs on arguments that were broken.
 
     >>> list(trials([], [], ToolRegistry()))
     []
@@ -144,7 +144,7 @@ def _repaired(row: Mapping[str, Any], case: Mapping[str, Any], tools: ToolRegist
 
 
 def _format(offered: ToolRegistry) -> dict[str, Any]:
-    """The response format in which every reply is a call of one of these tools."""
+    """Return the response format in which every reply is a call of one of these tools."""
     calls = [
         {
             "type": "object",

@@ -30,7 +30,7 @@ def judge(
     arguments: Mapping[str, Any] | None,
     also: Collection[str] = (),
 ) -> str:
-    """One of `VERDICTS`, by the first call.
+    """Return one of `VERDICTS`, by the first call.
 
     Args:
         calls: What the model asked for.
@@ -61,7 +61,7 @@ def judge(
 
 
 def codes_of(calls: Sequence[ToolCall], registry: ToolRegistry) -> list[str]:
-    """The codes of all that is wrong with the calls, each once, in order.
+    """Return the codes of all that is wrong with the calls, each once, in order.
 
     >>> codes_of([ToolCall(1, 0, "c", "fly", "{}")], ToolRegistry())
     ['unknown_tool']
@@ -71,7 +71,7 @@ def codes_of(calls: Sequence[ToolCall], registry: ToolRegistry) -> list[str]:
 
 
 def leaves(value: Any) -> list[str]:
-    """The texts, numbers and truths in a value, as texts.
+    """Return the texts, numbers and truths in a value, as texts.
 
     >>> leaves({"a": 1, "b": ["x", {"c": True}]})
     ['1', 'x', 'true']

@@ -24,14 +24,14 @@ _OFFERED = ("add", "get_weather", "check_status")
 
 
 def _steps(prompt: str, tools: Any = None, model: Any = None, **options: Any) -> Iterator[Step]:
-    """A walk that would go well, but for what is given."""
+    """Return a walk that would go well, but for what is given."""
     given: dict[str, Any] = {"policy": Policy(ask=()), "limits": Limits(turns=3), **options}
     answers = model or RecordedOrLive(Replay("starter"), LocalModel())
     return walk(prompt, tools_named(*_OFFERED) if tools is None else tools, answers, **given)
 
 
 def _with_add(function: Callable[..., Any], timeout: float | None = None) -> list[Tool]:
-    """The offered tools, of which `add` runs something else."""
+    """Return the offered tools, of which `add` runs something else."""
     add, *others = tools_named(*_OFFERED)
     return [Tool(add.name, add.description, add.parameters, function, timeout=timeout), *others]
 
@@ -69,7 +69,7 @@ class _ByHand:
 
 
 def _ends(finish_reason: str, content: str | None = None) -> Callable[[str], Iterator[Step]]:
-    """A walk whose only reply is written by hand, and ends so."""
+    """Return a walk whose only reply is written by hand, and ends so."""
     reply = Reply({"role": "assistant", "content": content}, finish_reason, model="scripted")
     return lambda prompt: _steps(prompt, model=_ByHand(reply))
 

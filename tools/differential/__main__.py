@@ -27,7 +27,7 @@ SEEDS = ("1", "2")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 if right answers agree and each mutant that differs from them loses points; else 1."""
+    """Return 0 if right answers agree and each mutant that differs from them loses points; else 1."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.differential",
         description=__doc__,

@@ -51,13 +51,13 @@ class Inputs:
         return cls(lab, given, module.play)
 
     def results(self, cells: Sequence[str], isolation: Isolation) -> list[str]:
-        """What an answer makes of each input, as JSON."""
+        """Return what an answer makes of each input, as JSON."""
         return list(self._played(cells, isolation, lambda _number, _came: True))
 
     def difference(
         self, cells: Sequence[str], isolation: Isolation, wanted: Sequence[str]
     ) -> Difference | None:
-        """The first input for which something else comes than `wanted`; None if there is none."""
+        """Return the first input for which something else comes than `wanted`; None if there is none."""
         played = list(self._played(cells, isolation, lambda number, came: came == wanted[number]))
         for given, right, came in zip(self.given, wanted, played, strict=False):
             if came != right:

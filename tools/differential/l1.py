@@ -53,7 +53,7 @@ NOES: tuple[Any, ...] = (False, None, 1, "yes", [True], {}, "raise")
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """A conversation so far, replies, a limit, and what the tools and `confirm` do."""
+    """Return a conversation so far, replies, a limit, and what the tools and `confirm` do."""
     replies: list[dict[str, Any]] = []
     for _ in range(chance.choice([0, 1, 2, 3, 4, 15])):
         calls = [_call(chance) for _ in range(chance.choice([1, 1, 2, 3]))]
@@ -137,7 +137,7 @@ class _Walk:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """What the model was sent, what ran, what came back, and the caller's list afterwards."""
+    """Return what the model was sent, what ran, what came back, and the caller's list afterwards."""
     walk, offered = _Walk(given), {}
     for name in given["tools"]:
         offered[name] = {"schema": {"name": name}, "run": Callback(partial(walk.run, name), name)}

@@ -15,7 +15,7 @@ RISKY = ["logs", "draft", "restart", "restart", "restart_other", "ping", "ping_t
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """A script, the decisions, and whether the program is started anew before each of them."""
+    """Return a script, the decisions, and whether the program is started anew before each of them."""
     replies = [
         " ".join(chance.choice(chance.choice([CALLS, RISKY])) for _ in range(chance.choice([1, 1, 2, 4])))
         for _ in range(chance.randrange(1, 7))
@@ -34,7 +34,7 @@ def draw(chance: Random) -> dict[str, Any]:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """What happened, and the messages, without the words of a result that is no result of a tool."""
+    """Return what happened, and the messages, without the words of a result that is no result of a tool."""
     student.left = WHOLE  # each conversation has a process of its own, which takes its time
     replies = script_of(calls_of(Random(given["seed"])), given["script"], last=given["last"])
     how = {"domains": WORLD, "strict": True, "exact": True, "fresh": given["fresh"]}

@@ -18,7 +18,7 @@ ANSWERS = ("yes", " YES\n", "no", "", "yes, please", "yes!", "no\nyes", None)
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """The words of a script, what the user says in each round, and the answers to questions."""
+    """Return the words of a script, what the user says in each round, and the answers to questions."""
     words = [
         "." if chance.random() < 0.2 else _word(chance, chance.choice([1, 1, 2, 3]))
         for _ in range(chance.choice([1, 3, 6, 9, 14]))
@@ -39,7 +39,9 @@ def _word(chance: Random, length: int) -> str:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """What ran, what was said and asked, the messages, and the trace, without the words that are free."""
+    """Return what ran, what was said and asked, the messages, and the trace, without the words that
+    are free.
+    """
     student.left = WHOLE
     answers = {letter: list(texts) for letter, texts in given["answers"].items()}
     day = Day(
@@ -66,7 +68,7 @@ def play(student: Student, given: dict[str, Any]) -> Any:
 
 
 def _named(day: Day, text: str) -> str:
-    """The service that a question names: the longest, because a name may begin like another one."""
+    """Return the service that a question names: the longest, because a name may begin like another one."""
     given = [arguments for name, arguments in day.calls.values() if name == "restart_service"]
     names = [str(each["service"]).strip() for each in given if isinstance(each, dict)]
     return max((name for name in names if name in text), key=len, default="")
@@ -81,7 +83,7 @@ def _plain(messages: list[dict[str, Any]]) -> list[Any]:
 
 
 def _result(content: str) -> Any:
-    """What the world returned, or the word that says why the call did not run."""
+    """Return what the world returned, or the word that says why the call did not run."""
     try:
         return json.loads(content)
     except ValueError:

@@ -14,7 +14,7 @@ NO_CALLS: tuple[dict[str, Any], ...] = ({}, {}, {"tool_calls": None}, {"tool_cal
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """A conversation with at least one question, a budget, and how messages are counted."""
+    """Return a conversation with at least one question, a budget, and how messages are counted."""
     messages: list[dict[str, Any]] = []
     for _ in range(chance.randrange(1, 9)):
         role = chance.choice(["system", "developer", "user", "user", "assistant", "calls", "calls"])
@@ -38,7 +38,7 @@ def draw(chance: Random) -> dict[str, Any]:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """The messages that are kept, and the caller's list afterwards."""
+    """Return the messages that are kept, and the caller's list afterwards."""
 
     def tokens_of(message: Any) -> int:
         if not isinstance(message, dict):

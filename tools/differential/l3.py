@@ -39,7 +39,7 @@ RIGHT: dict[str, dict[str, tuple[Any, ...]]] = {
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """A tool, and a call of it with none to three arguments changed, left out or added."""
+    """Return a tool, and a call of it with none to three arguments changed, left out or added."""
     name = chance.choice(list(RIGHT))
     call: dict[str, Any] = {key: chance.choice(values) for key, values in RIGHT[name].items()}
     for _ in range(chance.choice([0, 1, 1, 1, 1, 2])):
@@ -61,7 +61,7 @@ def _change(chance: Random, call: dict[str, Any]) -> None:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """Whether the parameters of the tool accept the call."""
+    """Return whether the parameters of the tool accept the call."""
     try:
         parameters = student.value(given["tool"])["function"]["parameters"]
         return not _checker(canonical(parameters)).problems(given["call"])

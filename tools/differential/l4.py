@@ -11,14 +11,14 @@ NAMES = ("find_order", "track_parcel", "None", "FIND_ORDER", "find_order ", None
 
 
 def draw(chance: Random) -> list[list[str | None]]:
-    """Pairs of few names, so that they are often right; often none at all, or none of a kind."""
+    """Return pairs of few names, so that they are often right; often none at all, or none of a kind."""
     names = chance.sample(NAMES, chance.randrange(2, 6))
     pairs = [[chance.choice(names), chance.choice(names)] for _ in range(chance.choice([0, 2, 5, 12, 30]))]
     return [[one, one if chance.random() < 0.5 else other] for one, other in pairs]
 
 
 def play(student: Student, given: list[list[str | None]]) -> Any:
-    """The four shares, to nine digits."""
+    """Return the four shares, to nine digits."""
     found = student.call("measure", given).value
     if not isinstance(found, dict):
         raise Wrong("`measure` did not return a dict")

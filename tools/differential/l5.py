@@ -39,7 +39,7 @@ ODD: tuple[Any, ...] = (
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """A registry, the name of a tool, and the text of its arguments."""
+    """Return a registry, the name of a tool, and the text of its arguments."""
     schema = _object(chance, 3)
     registry = {"one": schema, "any": {"type": "object"}}
     value = _value(chance, schema)
@@ -94,7 +94,7 @@ def _value(chance: Random, schema: dict[str, Any]) -> Any:
 
 
 def _changed(chance: Random, value: Any) -> Any:
-    """A value with something in it replaced, left out or added."""
+    """Return a value with something in it replaced, left out or added."""
     if isinstance(value, dict) and chance.random() < 0.96:
         key = chance.choice([*value, *value, *NAMES[:3]])
         if key in value and chance.random() < 0.15:
@@ -136,7 +136,7 @@ def _written(chance: Random, value: Any) -> str:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """The codes and pointers, and whether the arguments are still as they were."""
+    """Return the codes and pointers, and whether the arguments are still as they were."""
     function = {"name": given["name"], "arguments": given["raw"]}
     call = {"id": "call_1", "type": "function", "function": function}
     answer = student.call("validate", call, given["registry"], args_after=True)

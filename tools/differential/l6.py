@@ -47,7 +47,9 @@ ERRORS = {kind.__name__: kind for kind in (TimeoutError, RuntimeError, Connectio
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """A schema, a text, what the model proposes, how often it may be asked, and what the tool returns."""
+    """Return a schema, a text, what the model proposes, how often it may be asked, and what the tool
+    returns.
+    """
     schema = _schema(chance)
     meant = _meant(chance, schema)
     around = chance.random() < 0.05
@@ -81,7 +83,7 @@ def _schema(chance: Random) -> dict[str, Any]:
 
 
 def _meant(chance: Random, schema: dict[str, Any]) -> dict[str, Any]:
-    """Arguments that meet the schema, in the order of their drawing."""
+    """Return arguments that meet the schema, in the order of their drawing."""
     meant: dict[str, Any] = {}
     for name, rule in schema["properties"].items():
         if name in schema["required"] or chance.random() < 0.7:
@@ -120,7 +122,7 @@ def _proposal(chance: Random, meant: dict[str, Any]) -> str:
 
 
 def _changed(chance: Random, meant: dict[str, Any]) -> dict[str, Any]:
-    """Other arguments than those that are meant: a model may change a value, a type, or the order."""
+    """Return other arguments than those that are meant: a model may change a value, a type, or the order."""
     names = list(meant)
     if not names or chance.random() < 0.15:
         return {**meant, chance.choice(NAMES): chance.choice(TEXTS)}
@@ -140,7 +142,7 @@ def _changed(chance: Random, meant: dict[str, Any]) -> dict[str, Any]:
 
 
 def _written(chance: Random, meant: dict[str, Any]) -> str:
-    """The arguments as JSON or as Python prints them, with some of the faults that the rules undo."""
+    """Return the arguments as JSON or as Python prints them, with some of the faults that the rules undo."""
     indent, plain = chance.choice([None, None, 1]), chance.random() < 0.7
     text = json.dumps(meant, indent=indent, ensure_ascii=plain) if chance.random() < 0.7 else str(meant)
     if meant and chance.random() < 0.3:
@@ -195,7 +197,7 @@ class _Model:
         return proposals[number - 1] if number <= len(proposals) else "I cannot help."
 
     def lacks(self) -> list[str]:
-        """What a question does not hold, of all that it must hold."""
+        """Return what a question does not hold, of all that it must hold."""
         found = set[str]()
         for number, question in enumerate(self.questions, start=1):
             needed = {"raw": self.given["raw"], "schema": json.dumps(self.given["schema"])}
@@ -208,7 +210,9 @@ class _Model:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """What came back, how often the model was asked until it did, what the questions lack, and what ran."""
+    """Return what came back, how often the model was asked until it did, what the questions lack, and what
+    ran.
+    """
     model, ran = _Model(given), list[dict[str, Any]]()
 
     def tool(**arguments: Any) -> Any:

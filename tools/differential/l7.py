@@ -16,7 +16,7 @@ REASONS = ("length", "length", "stop", "tool_calls", "content_filter")
 
 
 def draw(chance: Random) -> list[dict[str, Any]]:
-    """The events of a run in another order, some with other codes and reasons; some runs are long."""
+    """Return the events of a run in another order, some with other codes and reasons; some runs are long."""
     plan: Plan = []
     for _ in range(chance.choice([0, 1, 2, 3, 4, 5, 14])):
         kinds = [kind for kind in KINDS if kind != "cut"]
@@ -38,7 +38,7 @@ def draw(chance: Random) -> list[dict[str, Any]]:
 
 
 def play(student: Student, given: list[dict[str, Any]]) -> Any:
-    """The rows of both tables."""
+    """Return the rows of both tables."""
     tables = (("find_errors", COLUMNS), ("per_tool", ("tool", "calls", "failed")))
     return [
         sorted(
@@ -50,13 +50,14 @@ def play(student: Student, given: list[dict[str, Any]]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """2.0 is 2, as pandas may have it."""
+    """Return a value in which 2.0 is 2, as pandas may have it."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _is_decided(events: list[dict[str, Any]]) -> bool:
-    """Whether the task says which call each retry belongs to: several calls of one tool may wait, but none of
-    them may have failed in its retry."""
+    """Return whether the task says which call each retry belongs to: several calls of one tool may wait, but
+    none of them may have failed in its retry.
+    """
     steps = [event for event in events if event.get("slot") is not None]
     asked = {(e["turn"], e["slot"]): e["record"]["name"] for e in steps if e["kind"] == "tool_call"}
     codes = {(e["turn"], e["slot"]): e["record"]["error_code"] for e in steps if e["kind"] == "result"}

@@ -9,7 +9,7 @@ from zoolab_grader import Callback, Student, Wrong
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """Runs of two agents with some cases in common, a k, and an evaluation."""
+    """Return runs of two agents with some cases in common, a k, and an evaluation."""
     names = [f"c{n}" for n in chance.sample(range(90), chance.choice([0, 1, 5, 12, 20, 80]))]
     skill = {"a": chance.random(), "b": chance.random()}
     runs = {
@@ -25,7 +25,7 @@ def draw(chance: Random) -> dict[str, Any]:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """What the three functions return, and which runs were asked for."""
+    """Return what the three functions return, and which runs were asked for."""
     asked: list[str] = []
 
     def ask(agent: str, names: list[str]) -> list[bool]:

@@ -44,7 +44,7 @@ NUMBERED: dict[str, tuple[int, int, Callable[[int], type[Loop]]]] = {
 
 
 def draw(chance: Random) -> dict[str, Any]:
-    """The steps that are broken, with their numbers, and the right loop that they are taken from."""
+    """Return the steps that are broken, with their numbers, and the right loop that they are taken from."""
     breaks = []
     for _ in range(chance.choice([0, 1, 1, 1, 2])):
         if chance.random() < 0.5:
@@ -59,7 +59,7 @@ def draw(chance: Random) -> dict[str, Any]:
 
 
 def play(student: Student, given: dict[str, Any]) -> Any:
-    """Whether a fault was found."""
+    """Return whether a fault was found."""
     loops = [
         BROKEN[name] if name in BROKEN else NUMBERED[name][2](number) for name, number in given["breaks"]
     ]

@@ -112,7 +112,7 @@ def grade_lab(
 
 
 def equivalents(lab: str, name: str, kind: str = "equivalent") -> Counter[str]:
-    """The mutants of a right answer that `labs/mutation.toml` lists as equivalent, by name.
+    """Return the mutants of a right answer that `labs/mutation.toml` lists as equivalent, by name.
 
     Those of capacity are listed in the table `capacity`.
     """
@@ -123,7 +123,7 @@ def equivalents(lab: str, name: str, kind: str = "equivalent") -> Counter[str]:
 
 
 def _measured(lab: str) -> dict[str, Any]:
-    """What `labs/mutation.toml` says of a lab; nothing if the lab is not in it."""
+    """Return what `labs/mutation.toml` says of a lab; nothing if the lab is not in it."""
     text = (course_folder("labs") / "mutation.toml").read_text(encoding="utf-8")
     found: dict[str, Any] = tomllib.loads(text).get(lab, {})
     return found

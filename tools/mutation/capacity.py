@@ -62,7 +62,7 @@ def capacity_mutants(code: str) -> Iterator[Mutant]:
 def capacity_mutants_of_cells(
     cells: Sequence[str], functions: Sequence[str]
 ) -> Iterator[tuple[Mutant, list[str]]]:
-    """The mutants of the cells that define something, each with all cells."""
+    """Yield the mutants of the cells that define something, each with all cells."""
     for at, cell in enumerate(cells):
         if "def " in cell or any(name in cell for name in functions):
             for mutant in capacity_mutants(cell):
@@ -70,7 +70,7 @@ def capacity_mutants_of_cells(
 
 
 def _read_after_growing(tree: ast.Module) -> set[ast.AST]:
-    """The names of lists that grow, where they are given to a function or returned."""
+    """Return the names of lists that grow, where they are given to a function or returned."""
     grown, read = set[str](), set[ast.AST]()
     for node in ast.walk(tree):
         match node:
@@ -84,7 +84,7 @@ def _read_after_growing(tree: ast.Module) -> set[ast.AST]:
 
 
 def _sums_in(tree: ast.Module) -> set[ast.AST]:
-    """The sums that are assigned to one of their own terms: `total = total + x`."""
+    """Return the sums that are assigned to one of their own terms: `total = total + x`."""
     found = set[ast.AST]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
@@ -99,7 +99,7 @@ def _sums_in(tree: ast.Module) -> set[ast.AST]:
 
 
 def _cuts(node: ast.AST) -> Iterator[tuple[str, Any]]:
-    """What of a node can be cut, each as what is said of it, and a change by the size."""
+    """Yield what of a node can be cut, each as what is said of it, and a change by the size."""
     match node:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=called))) if called in _ADDING:
             yield from _after(_GROWN, lambda it: it.value.func.value)
@@ -145,7 +145,9 @@ def _after(cuts: dict[str, str], grown: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _filled(what: str, size: int, x: ast.expr, *, whole: bool = False) -> Any:
-    """The code of a cut in which `x` is an expression of the program; the statement if it is `whole`."""
+    """Return the code of a cut in which `x` is an expression of the program; the statement if it is
+    `whole`.
+    """
 
     class Fill(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:

@@ -79,7 +79,7 @@ def mutants(code: str, *, hints: bool = True) -> Iterator[Mutant]:
 
 
 def changed_by(code: str, number: int, change: Callable[[Any], ast.AST]) -> Mutant | None:
-    """The program in which a change was made to the node of this number; None if it is no program."""
+    """Return the program in which a change was made to the node of this number; None if it is no program."""
     changed = ast.parse(code)
     target = next(each for at, each in enumerate(ast.walk(changed)) if at == number)
     before, after = ast.unparse(target).strip(), change(target)
@@ -94,7 +94,9 @@ def changed_by(code: str, number: int, change: Callable[[Any], ast.AST]) -> Muta
 
 
 def mutants_of_cells(cells: Sequence[str], functions: Sequence[str]) -> Iterator[tuple[Mutant, list[str]]]:
-    """The mutants of the cells that define something, or one of these functions; each with all cells."""
+    """Yield the mutants of the cells that define something, or one of these functions; each with all
+    cells.
+    """
     for at, cell in enumerate(cells):
         if "def " in cell or any(name in cell for name in functions):
             for mutant in mutants(cell):

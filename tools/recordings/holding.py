@@ -34,7 +34,7 @@ def begin(path: Path) -> None:
 
 
 def left_of(plan: RecordingPlan, path: Path) -> int:
-    """How many conversations of a plan a recording does not hold to their end."""
+    """Return how many conversations of a plan a recording does not hold to their end."""
     if not path.exists():
         return len(plan.conversations)
     replay, missing = Replay(path), 0
@@ -69,7 +69,7 @@ def prune(plan: RecordingPlan, path: Path) -> int:
 
 
 def hold_one(asked: Conversation, model: Model) -> Trace:
-    """One conversation of a plan, as far as its limits let it go."""
+    """Hold one conversation of a plan, as far as its limits let it go."""
     denied = asked.denied
     return hold(
         asked.prompt,

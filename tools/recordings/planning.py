@@ -74,7 +74,7 @@ class FirstByHand:
 
 
 def plan(only: Sequence[str] = (), path: Path = PLAN) -> Iterator[RecordingPlan]:
-    """The recordings of the plan, or those of these sets.
+    """Yield the recordings of the plan, or those of these sets.
 
     Raises:
         InvalidInput: No set has this name.
@@ -124,7 +124,9 @@ def _conversations(
 
 
 def _denied(conversations: Iterable[Conversation], denial: Decision) -> Iterator[Conversation]:
-    """The conversations in which something can be asked about, as `zoolab walk` goes on if it is denied."""
+    """Yield the conversations in which something can be asked about, as `zoolab walk` goes on if it is
+    denied.
+    """
     risks = Policy().ask
     for asked in conversations:
         if any(tool.risk in risks for tool in asked.tools):
@@ -143,7 +145,7 @@ def _of_prompts(name: str, system: str | None) -> Iterator[Conversation]:
 
 
 def _of_cases(count: int, system: str | None) -> Iterator[Conversation]:
-    """Every selection case with its own three tools, or with a kit of so many that has these three.
+    """Yield every selection case with its own three tools, or with a kit of so many that has these three.
 
     Cases of the same kit come one after the other: what the model has read of the kit is reused.
     """
@@ -159,7 +161,9 @@ def _offered(own: list[str], kits: Sequence[frozenset[str]]) -> list[str]:
 
 
 def _kits(offers: Sequence[frozenset[str]], size: int) -> list[frozenset[str]]:
-    """Few sets of `size` tools, so that each offer is inside one: each kit takes in as many as it can."""
+    """Return few sets of `size` tools, so that each offer is inside one: each kit takes in as many as
+    it can.
+    """
     left, kits = Counter(offers), list[frozenset[str]]()
     while left:
         kit = max(left, key=lambda offer: (left[offer], sorted(offer)))
@@ -171,14 +175,14 @@ def _kits(offers: Sequence[frozenset[str]], size: int) -> list[frozenset[str]]:
 
 
 def _closer(left: Counter[frozenset[str]], kit: frozenset[str], name: str) -> tuple[int, int]:
-    """How many offers a kit takes in with one more tool, and how near it comes to others."""
+    """Return how many offers a kit takes in with one more tool, and how near it comes to others."""
     more = kit | {name}
     inside = sum(count for offer, count in left.items() if offer <= more)
     return inside, sum(count for offer, count in left.items() if len(offer - more) == 1 and name in offer)
 
 
 def _repairs(rows: Iterable[Damaged]) -> Iterator[Conversation]:
-    """Broken texts, as `LLMRepair` asks about them; no tools are offered."""
+    """Yield broken texts, as `LLMRepair` asks about them; no tools are offered."""
     repair = LLMRepair(Scripted([]))
     for row in rows:
         system, prompt = repair.request(row.raw, row.schema).messages
@@ -203,7 +207,7 @@ def _fail(code: str, **_: Any) -> None:
 
 
 def _with(tools: ToolRegistry, name: str, function: Any) -> ToolRegistry:
-    """The same tools, of which one does something else."""
+    """Return the same tools, of which one does something else."""
     return ToolRegistry([_doing(each, function) if each.name == name else each for each in tools])
 
 

@@ -14,7 +14,7 @@ _LOST, _OTHER, _DATA = 32, 1, 24
 
 
 def asked() -> list[Damaged]:
-    """The rows that are put to a recorded model, in an order that mixes them.
+    """Return the rows that are put to a recorded model, in an order that mixes them.
 
     >>> len(asked())
     79
@@ -37,7 +37,7 @@ def asked() -> list[Damaged]:
 
 
 def of_the_course() -> list[Damaged]:
-    """What notebook 07 asks about: rows of the data set broken-arguments, so many of each kind.
+    """Return what notebook 07 asks about: rows of the data set broken-arguments, so many of each kind.
 
     Of every seeded fault two, of what models broke all that can be mended, and every sixteenth of the rest.
 
@@ -57,5 +57,5 @@ def of_the_course() -> list[Damaged]:
 
 
 def answers() -> Replay:
-    """The recorded model."""
+    """Return the recorded model."""
     return Replay(ANSWERS)

@@ -59,7 +59,7 @@ class Damaged:
 
 
 def seeded() -> Iterator[Damaged]:
-    """Every kind of damage, on objects that it can befall.
+    """Yield every kind of damage, on objects that it can befall.
 
     >>> row = next(seeded())
     >>> row.kind, len(json.dumps(row.meant)) > len(row.raw) - 3
@@ -79,7 +79,7 @@ def seeded() -> Iterator[Damaged]:
 
 
 def recorded() -> Iterator[Damaged]:
-    """The rows of the data set broken-arguments that hold all that was meant."""
+    """Yield the rows of the data set broken-arguments that hold all that was meant."""
     for row in rows_of("broken-arguments"):
         if row["recoverable"]:
             yield Damaged(
@@ -88,7 +88,7 @@ def recorded() -> Iterator[Damaged]:
 
 
 def _is_object(raw: str, meant: dict[str, Any]) -> bool:
-    """Whether a text is an object all the same: it is meant, or another, and nobody sees it."""
+    """Return whether a text is an object all the same: it is meant, or another, and nobody sees it."""
     try:
         found = json.loads(raw)
     except ValueError:
@@ -97,7 +97,7 @@ def _is_object(raw: str, meant: dict[str, Any]) -> bool:
 
 
 def _object(chance: random.Random, depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A schema of an object, and an object that meets it; some keys may be left out, and some are."""
+    """Return a schema of an object, and an object that meets it; some keys may be left out, and some are."""
     names = chance.sample(_NAMES, chance.randint(2 if depth == 3 else 1, 4))
     made = {name: _value(chance, depth - 1) for name in names}
     optional = [name for name in names[1:] if chance.random() < 0.4]
@@ -128,7 +128,7 @@ def _value(chance: random.Random, depth: int) -> tuple[dict[str, Any], Any]:
 
 
 def _like(chance: random.Random, schema: dict[str, Any], value: Any) -> Any:
-    """Another value that meets a schema; of lists and objects the same one."""
+    """Return another value that meets a schema; of lists and objects the same one."""
     if "enum" in schema:
         return chance.choice(schema["enum"])
     made: dict[str, Callable[[], Any]] = {
@@ -144,7 +144,7 @@ _MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
 
 
 def marks(text: str, wanted: str) -> list[int]:
-    """Where a text has a mark of its structure: outside strings, or at the ends of one."""
+    """Return where a text has a mark of its structure: outside strings, or at the ends of one."""
     places: list[int] = []
     for found in _MARK.finditer(text):
         places += [found.start()] if found[0][0] != '"' else [found.start(), found.end() - 1]
@@ -155,7 +155,7 @@ Damage = Callable[[random.Random, str, dict[str, Any], dict[str, Any]], str]
 
 
 def _replaced(wanted: str, by: str, last: bool = False) -> Damage:
-    """One mark becomes something else."""
+    """Replace one mark by something else."""
 
     def damage(chance: random.Random, text: str, *_: Any) -> str:
         places = marks(text, wanted)[-1:] if last else marks(text, wanted)
@@ -168,7 +168,7 @@ def _replaced(wanted: str, by: str, last: bool = False) -> Damage:
 
 
 def _rewritten(pattern: str, by: str | Callable[[re.Match[str]], str]) -> Damage:
-    """Everything outside strings that a pattern finds, or a string as a whole, is written in another way."""
+    """Write in another way all that a pattern finds outside strings, or a string as a whole."""
     either = re.compile(rf'(?P<it>{pattern})|"(?:[^"\\]|\\.)*"')
 
     def written(found: re.Match[str]) -> str:
@@ -192,7 +192,7 @@ def _bare_key_without_comma(chance: random.Random, text: str, *_: Any) -> str:
 
 
 def _retyped(change: Callable[[Any, dict[str, Any]], Any]) -> Damage:
-    """Some values are written as another type, or in another case."""
+    """Write some values as another type, or in another case."""
 
     def changed(value: Any, schema: dict[str, Any]) -> Any:
         if isinstance(value, dict):

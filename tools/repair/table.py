@@ -38,7 +38,7 @@ Propose = Callable[[Damaged, Guard], str | None]
 
 
 def outcome(row: Damaged, proposed: str | None) -> str:
-    """Whether a proposal is right, wrong or refused. Our own rows are judged as Berkeley's are."""
+    """Return whether a proposal is right, wrong or refused. Our own rows are judged as Berkeley's are."""
     value = json.loads(proposed) if proposed is not None else None
     if not isinstance(value, dict) or SchemaChecker(row.schema).problems(value):
         return "refused"
@@ -48,7 +48,7 @@ def outcome(row: Damaged, proposed: str | None) -> str:
 
 
 def careless(row: Damaged) -> Any:
-    """What was meant, with one thing wrong."""
+    """Return what was meant, with one thing wrong."""
     chance = random.Random(row.id)
     places = list(_places(row.meant))
     chance.shuffle(places)
@@ -72,7 +72,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _with(value: Any, holder: Any, key: Any, other: Any) -> Any:
-    """A copy of a value, with another item in one of its parts."""
+    """Return a copy of a value, with another item in one of its parts."""
     if isinstance(value, dict):
         copied: Any = {name: _with(item, holder, key, other) for name, item in value.items()}
     elif isinstance(value, list):
@@ -85,7 +85,7 @@ def _with(value: Any, holder: Any, key: Any, other: Any) -> Any:
 
 
 def repairers() -> dict[str, Propose]:
-    """Who proposes, by name."""
+    """Return who proposes, by name."""
     qwen = answers()
 
     def by_model(model: Callable[[Damaged], Any]) -> Propose:
@@ -100,12 +100,12 @@ def repairers() -> dict[str, Propose]:
 
 
 def counted(rows: Iterable[Damaged], propose: Propose, guard: Guard) -> Counter[str]:
-    """How many rows came out right, wrong and refused."""
+    """Return how many rows came out right, wrong and refused."""
     return Counter(outcome(row, propose(row, guard)) for row in rows)
 
 
 def table() -> Iterator[str]:
-    """The lines of the table."""
+    """Yield the lines of the table."""
     rows = list(seeded())
     groups = {
         "our own rows": list(recorded()),
@@ -125,7 +125,7 @@ def table() -> Iterator[str]:
 
 
 def kinds() -> Iterator[str]:
-    """What the rules make of each kind of damage."""
+    """Yield what the rules make of each kind of damage."""
     rows = list(seeded())
     propose = repairers()["rules"]
     yield f"{'the rules':23}" + "".join(f"{guard!s:^24}" for guard in GUARDS)

@@ -39,7 +39,7 @@ def run_first_minute() -> None:
 
 
 def imported() -> set[str]:
-    """The files of the modules that were imported, from the folder or the archive that they are in.
+    """Return the files of the modules that were imported, from the folder or the archive that they are in.
 
     >>> {"json/decoder.py", "tools/site/bytecode.py"} <= imported()
     True

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Set up what Sphinx calls."""
     app.connect("autodoc-process-docstring", keep_columns)
     app.connect("html-page-context", say_levels, priority=900)
 
 
 def keep_columns(_app: Any, what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """The docstring of a module is plain text: code, and a paragraph laid out in columns, becomes a block.
+    """Make blocks of code and of paragraphs laid out in columns: the docstring of a module is plain text.
 
     >>> lines = ["Add things.", "", "import this", "", "this(1)"]
     >>> keep_columns(None, "module", "", None, None, lines)
@@ -45,6 +45,6 @@ def _is_code(paragraph: str) -> bool:
 
 
 def say_levels(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """The theme calls the captions of its menu headings, and does not say of which level."""
+    """Say of which level the captions of the menu are: the theme calls them headings, and does not say it."""
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')

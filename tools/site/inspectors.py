@@ -16,7 +16,7 @@ FOLDER = "inspectors"
 
 
 def show_as_pages(folder: str, notebook: str) -> None:
-    """From now on a notebook that displays an inspector writes its page into a folder, and shows that.
+    """Have a notebook that displays an inspector write its page into a folder, and show that, from now on.
 
     A walk that is not over runs to its end first: a page has no kernel to go on with it.
     """

@@ -73,7 +73,7 @@ class Downloads:
         return sorted(self.folder.glob("*.whl"))
 
     def found(self) -> Downloads:
-        """These, if all of them are there; raises `InvalidInput` if not."""
+        """Return these, if all of them are there; raises `InvalidInput` if not."""
         if not all(map(find_spec, ("jupyterlite_core", "jupyterlite_pyodide_kernel"))):
             raise InvalidInput("JupyterLite is not installed", advice="run: pip install 'zoolab[dev]'")
         named = {
@@ -87,7 +87,7 @@ class Downloads:
         return self
 
     def fetched(self) -> Downloads:
-        """These; what is missing is downloaded from npm and from the package index."""
+        """Return these; what is missing is downloaded from npm and from the package index."""
         try:
             return self.found()
         except InvalidInput:
@@ -157,7 +157,7 @@ def _call(*command: str, cwd: Path) -> None:
 
 
 def _settings() -> dict[str, Any]:
-    """No package is looked for on the index, and no news is asked for."""
+    """Return settings: no package is looked for on the index, and no news is asked for."""
     kernel = {"disablePyPIFallback": True, "loadPyodideOptions": {"packages": PLAN["at-start"]}}
     plugins = {"@jupyterlite/pyodide-kernel-extension:kernel": kernel}
     overrides = {
@@ -184,7 +184,8 @@ def _stage_notebooks(files: Path, has_distribution: bool) -> None:
 
 
 def prepare_cells(cells: list[dict[str, Any]], has_distribution: bool) -> None:
-    """Cells that need pandas or matplotlib load it first, or become comments if the site does not have it.
+    """Prepare cells: those that need pandas or matplotlib load it first, or become comments if the site does
+    not have it.
 
     >>> cells = [{"cell_type": "code", "source": code} for code in ("trace.to_frame()", "1 + 1")]
     >>> prepare_cells(cells, has_distribution=False)
@@ -214,7 +215,7 @@ def prepare_cells(cells: list[dict[str, Any]], has_distribution: bool) -> None:
 
 
 def _imports_of_zoolab(source: str) -> list[str]:
-    """The imports in a cell that work without the libraries; later cells use their names."""
+    """Return the imports in a cell that work without the libraries; later cells use their names."""
     imports = [each for each in ast.parse(source).body if isinstance(each, ast.ImportFrom)]
     lost = set[str]().union(*NEEDS.values())
     fine = [each for each in imports if lost.isdisjoint(alias.name for alias in each.names)]
@@ -222,7 +223,7 @@ def _imports_of_zoolab(source: str) -> list[str]:
 
 
 def _names(source: str) -> tuple[set[str], set[str]]:
-    """The names that a cell makes, and all names and attributes in it."""
+    """Return the names that a cell makes, and all names and attributes in it."""
     tree = ast.parse(source)
     # A comprehension's names are its own.
     assigned = [
@@ -242,7 +243,7 @@ def _names(source: str) -> tuple[set[str], set[str]]:
 
 
 def _stage_python(folder: Path, downloads: Downloads, distribution: str) -> None:
-    """Pyodide, the wheels, and the lock file that tells Pyodide what to load for an import."""
+    """Stage Pyodide, the wheels, and the lock file that tells Pyodide what to load for an import."""
     folder.mkdir(parents=True)
     with tarfile.open(downloads.pyodide) as archive:
         for member in archive.getmembers():
@@ -297,7 +298,7 @@ def _compile(folder: Path) -> None:
 
 
 def _closure(names: list[str], packages: dict[str, Any]) -> list[str]:
-    """These packages of a lock file, and all that they need."""
+    """Return these packages of a lock file, and all that they need."""
     found: dict[str, None] = {}
     waiting = list(names)
     while waiting:
@@ -325,7 +326,7 @@ def _stand_in(folder: Path) -> Path:
 
 
 def _locked(wheel: Path) -> dict[str, Any]:
-    """What the lock file says of a wheel."""
+    """Return what the lock file says of a wheel."""
     with ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = next(name for name in names if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
@@ -350,7 +351,7 @@ def _locked(wheel: Path) -> dict[str, Any]:
 
 
 def _modules(names: list[str]) -> Iterator[str]:
-    """The modules and packages at the top of a wheel."""
+    """Yield the modules and packages at the top of a wheel."""
     for name in names:
         top, _, below = name.partition("/")
         module = top.partition(".")[0]

@@ -15,5 +15,7 @@ PATHS = (
 
 
 def address_of(notebook: str) -> str:
-    """Where a notebook opens, from the folder of the Lite site; `notebook` is its path in the checkout."""
+    """Return where a notebook opens, from the folder of the Lite site; `notebook` is its path in the
+    checkout.
+    """
     return f"lab/index.html?path={notebook}"

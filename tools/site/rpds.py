@@ -18,7 +18,7 @@ class HashTrieMap(Mapping[Any, Any]):
 
     @classmethod
     def convert(cls, value: Any) -> HashTrieMap:
-        """The value itself, if it is such a mapping already."""
+        """Return the value itself, if it is such a mapping already."""
         return value if isinstance(value, cls) else cls(value)
 
     def __getitem__(self, key: Any) -> Any:
@@ -34,20 +34,20 @@ class HashTrieMap(Mapping[Any, Any]):
         return hash(frozenset(self._items.items()))
 
     def insert(self, key: Any, value: Any) -> HashTrieMap:
-        """A copy with one more item."""
+        """Return a copy with one more item."""
         return HashTrieMap({**self._items, key: value})
 
     def remove(self, key: Any) -> HashTrieMap:
-        """A copy without this key, which must be there."""
+        """Return a copy without this key, which must be there."""
         self._items[key]
         return self.discard(key)
 
     def discard(self, key: Any) -> HashTrieMap:
-        """A copy without this key."""
+        """Return a copy without this key."""
         return HashTrieMap({other: value for other, value in self._items.items() if other != key})
 
     def update(self, *more: Any, **named: Any) -> HashTrieMap:
-        """A copy with more items."""
+        """Return a copy with more items."""
         copy = dict(self._items)
         for each in (*more, named):
             copy.update(each)
@@ -58,15 +58,15 @@ class HashTrieSet(frozenset[Any]):
     """A set that does not change."""
 
     def insert(self, item: Any) -> HashTrieSet:
-        """A copy with one more item."""
+        """Return a copy with one more item."""
         return HashTrieSet(self | {item})
 
     def remove(self, item: Any) -> HashTrieSet:
-        """A copy without this item."""
+        """Return a copy without this item."""
         return HashTrieSet(self - {item})
 
     def update(self, *more: Iterable[Any]) -> HashTrieSet:  # type: ignore[override,unused-ignore]
-        """A copy with more items."""
+        """Return a copy with more items."""
         return HashTrieSet(self.union(*more))
 
 
@@ -74,12 +74,12 @@ class List(tuple[Any, ...]):
     """A list that does not change."""
 
     def __new__(cls, *items: Any) -> List:
-        """From one collection, or from the items."""
+        """Make one from one collection, or from the items."""
         alone = len(items) == 1 and not isinstance(items[0], str)
         return super().__new__(cls, items[0] if alone else items)
 
     def push_front(self, item: Any) -> List:
-        """A copy with one more item at its beginning."""
+        """Return a copy with one more item at its beginning."""
         return List((item, *self))
 
     @property
@@ -93,5 +93,5 @@ class List(tuple[Any, ...]):
         return List(self[1:])
 
     def drop_first(self) -> List:
-        """All but the first."""
+        """Return all but the first."""
         return self.rest

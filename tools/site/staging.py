@@ -76,21 +76,23 @@ def _prepare(notebook: dict[str, Any], page: Path, root: Path) -> None:
 
 
 def _link_to_lite(path: str) -> dict[str, Any]:
-    """A line that opens the notebook in the Lite site; plain HTML, since Sphinx does not know that site."""
+    """Return a line that opens the notebook in the Lite site; plain HTML, since Sphinx does not know that
+    site.
+    """
     up = "../" * path.count("/")
     link = f'<p><a class="run-in-browser" href="{up}lite/{address_of(path)}">Run it in the browser</a></p>'
     return {"cell_type": "markdown", "id": "lite", "metadata": {}, "source": link}
 
 
 def _setup(name: str, extra: Path) -> dict[str, Any]:
-    """The cell that makes inspectors pages of the site; readers do not see it."""
+    """Return the cell that makes inspectors pages of the site; readers do not see it."""
     code = SETUP.format(project=str(PROJECT), folder=str(extra / FOLDER), notebook=name)
     cell = {"cell_type": "code", "id": "site", "metadata": {"tags": ["remove-cell"]}, "source": code}
     return {**cell, "execution_count": None, "outputs": []}
 
 
 def with_links_of_the_site(text: str, page: Path, root: Path) -> str:
-    """The text of a page; a link to a file that the site does not have becomes plain text."""
+    """Return the text of a page; a link to a file that the site does not have becomes plain text."""
 
     def link(found: re.Match[str]) -> str:
         picture, label, target, anchor = found.groups()

@@ -32,7 +32,7 @@ __all__ += ["translate_reply"]
 
 
 def registered(*kinds: type[Api]) -> Mapping[str, Api]:
-    """APIs by their names.
+    """Return APIs by their names.
 
     Raises:
         InvalidInput: One lacks something, as `check` says, or two have the same name.
@@ -95,7 +95,7 @@ class WireBody:
 
 
 def api(name: str) -> Api:
-    """The API of that name.
+    """Return the API of that name.
 
     Raises:
         InvalidInput: There is no such API.
@@ -110,7 +110,7 @@ def api(name: str) -> Api:
 
 
 def api_of(body: Mapping[str, Any]) -> Api:
-    """The API whose request a body is, by its fields; Chat Completions if no other recognises it.
+    """Return the API whose request a body is, by its fields; Chat Completions if no other recognises it.
 
     >>> api_of({"contents": []}).name
     'gemini'
@@ -120,7 +120,7 @@ def api_of(body: Mapping[str, Any]) -> Api:
 
 
 def translate(request: Request, format: str, model: str = "", **settings: Any) -> WireBody:
-    """A request in the form of an API, and a warning for each part that this API cannot say as it is.
+    """Return a request in the form of an API, and a warning for each part that this API cannot say as it is.
 
     Without a warning, `from_body` gives the very same request back (`Request.withheld` apart: what a
     retriever left out is in no body).
@@ -143,7 +143,7 @@ def translate(request: Request, format: str, model: str = "", **settings: Any) -
 
 
 def translate_reply(message: Message, format: str) -> WireBody:
-    """An assistant message as an API would answer it, and a warning for each part that it cannot say.
+    """Return an assistant message as an API would answer it, and a warning for each part that it cannot say.
 
     Without a warning, `from_response` gives the very same message back.
 

@@ -59,18 +59,18 @@ class CallsBySlot:
         call.add(part)
 
     def whole(self) -> list[Body]:
-        """The calls, as they are in a completion that was not streamed."""
+        """Return the calls, as they are in a completion that was not streamed."""
         return [call.whole() for call in self._calls]
 
 
 def _says_whose(part: Body) -> bool:
-    """Whether a delta says which call it belongs to."""
+    """Return whether a delta says which call it belongs to."""
     named = as_dict(part.get("function")).get("name")
     return bool(part.get("id") or named) or _number(part.get("index")) is not None
 
 
 def _number(index: Any) -> int | None:
-    """The index of a call; None if it is none. Some endpoints write it as text."""
+    """Return the index of a call; None if it is none. Some endpoints write it as text."""
     if isinstance(index, str) and index.isdecimal() and len(index) < 9:
         return int(index)
     return index if isinstance(index, int) else None
@@ -114,7 +114,7 @@ class _Call:
         return self._progress.ended(self._pieces)
 
     def is_followed_by(self, part: Body, indexed: bool) -> bool:
-        """Whether a delta that seems to belong to this call is the first of another one."""
+        """Return whether a delta that seems to belong to this call is the first of another one."""
         function, own = as_dict(part.get("function")), part.get("id")
         name, says = function.get("name"), bool(str(function.get("arguments") or "").strip())
         if own and self.id and own != self.id:
@@ -129,7 +129,7 @@ class _Call:
         return name != self._name or (says and not (own or self.id) and self.is_whole)
 
     def whole(self) -> Body:
-        """The call, as it is in a completion that was not streamed."""
+        """Return the call, as it is in a completion that was not streamed."""
         made: Body = {"id": self.id, "type": "function", **self._others}
         if made["type"] == "function" or self._function or self._name or self._pieces:
             arguments = "".join(self._pieces)
@@ -146,7 +146,7 @@ class _Progress:
         self._quoted = self._escaped = self._ended = False
 
     def ended(self, pieces: list[str]) -> bool:
-        """Whether the pieces are one whole object, as far as brackets and quotes say."""
+        """Return whether the pieces are one whole object, as far as brackets and quotes say."""
         for piece in pieces[self._read :]:
             for character in piece:
                 self._step(character)

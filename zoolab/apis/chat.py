@@ -69,7 +69,7 @@ class ChatCompletions(Api):
         return isinstance(body.get("messages"), list)
 
     def reply(self, answer: Any) -> Reply:
-        """The message stays as it came."""
+        """Return the reply; its message stays as it came."""
         whole = as_dict(answer)
         choice = _first(whole.get("choices"))
         message = choice.get("message")
@@ -84,7 +84,7 @@ class ChatCompletions(Api):
         return Reply(made, finish, usage, whole.get("model"), raw=whole)
 
     def streamed(self, events: Iterable[object], tell: Tell = lambda _delta: None) -> Reply:
-        """All deltas are kept. Some endpoints do not say why the reply ended, but that it did."""
+        """Keep all deltas. Some endpoints do not say why the reply ended, but that it did."""
         pieces: list[Message] = []
 
         def keep(delta: Message) -> None:
@@ -103,7 +103,7 @@ class ChatCompletions(Api):
         return self._cut(reply)
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """Each chunk has a delta of the message of each choice; those of the first one are told."""
+        """Join chunks: each has a delta of the message of each choice; those of the first one are told."""
         answer: Body = {"object": "chat.completion"}
         choices: dict[int, _Choice] = {}
         for chunk in events:
@@ -133,7 +133,9 @@ class ChatCompletions(Api):
         return {**body, **head, "choices": [ended], "usage": usage}
 
     def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
-        """With the messages as they are sent: `zoolab.messages.outgoing` says what that changes."""
+        """Return the request with the messages as they are sent: `zoolab.messages.outgoing` says what that
+        changes.
+        """
         notes, choice = list[WireWarning](), choice_of(request)
         for index, message in enumerate(request.prefix):
             made, lines = sendable(index, message)
@@ -200,7 +202,7 @@ def _is_foreign(tool: Mapping[str, Any]) -> bool:
 
 
 def _chosen_in(choice: Any, reading: Reading) -> str:
-    """The choice of a tool in a body; some endpoints say "any" for "required"."""
+    """Return the choice of a tool in a body; some endpoints say "any" for "required"."""
     if choice is None:
         return "auto"
     if choice in CHOICES or choice == "any":
@@ -215,7 +217,7 @@ def _chosen_in(choice: Any, reading: Reading) -> str:
 
 
 def raw_calls(message: Message) -> list[dict[str, Any]]:
-    """The calls of an assistant message, as they are."""
+    """Return the calls of an assistant message, as they are."""
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list):
         raise InvalidInput(f"tool_calls is {excerpt(calls)}", expected="a list of calls")
@@ -229,7 +231,7 @@ def _call_in(call: dict[str, Any], reading: Reading) -> dict[str, Any]:
 
 
 def completion_of(reply: Reply) -> dict[str, Any]:
-    """The smallest chat completion that holds a reply."""
+    """Return the smallest chat completion that holds a reply."""
     ended = reply.finish_reason or ("tool_calls" if reply.message.get("tool_calls") else "stop")
     choice = {"index": 0, "message": reply.message, "finish_reason": ended}
     head = {"id": "zoolab", "object": "chat.completion", "created": 0, "model": reply.model or "unknown"}
@@ -238,7 +240,7 @@ def completion_of(reply: Reply) -> dict[str, Any]:
 
 
 def chunks_of(completion: Body, piece: int = PIECE) -> Iterator[Body]:
-    """A chat completion as the chunks of a stream."""
+    """Yield a chat completion as the chunks of a stream."""
     shared: Body = {key: completion[key] for key in ("id", "created", "model") if key in completion}
     shared["object"] = "chat.completion.chunk"
     choice = completion["choices"][0]
@@ -268,7 +270,7 @@ def _deltas(message: Body, piece: int) -> Iterator[Body]:
 
 
 def error_body(said: str, kind: str = "invalid_request_error", param: str = "", code: Any = None) -> Body:
-    """An error in the form of OpenAI's APIs."""
+    """Return an error in the form of OpenAI's APIs."""
     return {"error": {"message": said, "type": kind, "param": param or None, "code": code}}
 
 
@@ -306,17 +308,19 @@ class _Choice:
         return delta
 
     def whole(self, index: int) -> Body:
-        """The choice as it is in a completion that was not streamed."""
+        """Return the choice as it is in a completion that was not streamed."""
         calls = self._calls.whole()
         message = {**self._message, **({"tool_calls": calls} if calls else {})}
         return {"index": index, "message": message, "finish_reason": None, **self._others}
 
 
 def _delta_in(choice: Body) -> Message:
-    """What a chunk adds to a message; some endpoints answer a request for a stream with the whole message."""
+    """Return what a chunk adds to a message; some endpoints answer a request for a stream with the whole
+    message.
+    """
     return as_dict(choice["delta"] if "delta" in choice else choice.get("message"))
 
 
 def _first(choices: object) -> dict[str, Any]:
-    """The first choice; if several were asked for, chunks of the others come between."""
+    """Return the first choice; if several were asked for, chunks of the others come between."""
     return next((choice for choice in dicts_in(choices) if not choice.get("index")), {})

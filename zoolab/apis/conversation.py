@@ -14,7 +14,7 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 def check_conversation(messages: Sequence[Any]) -> tuple[Problem, ...]:
-    """Everything that an endpoint would refuse a conversation for, each with where and what.
+    """Return everything that an endpoint would refuse a conversation for, each with where and what.
 
     - every message has a role of `ROLES`, and what its role needs;
     - an assistant message has text or calls; each call has an id of its own, a name and arguments as text;

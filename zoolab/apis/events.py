@@ -18,7 +18,7 @@ PIECE = 6
 
 
 def without_error(answer: Any) -> Body:
-    """The answer, or the event, itself; raises `ModelError` if it says that the request failed."""
+    """Return the answer, or the event, itself; raises `ModelError` if it says that the request failed."""
     whole = as_dict(answer)
     error = whole.get("error") or as_dict(whole.get("response")).get("error")
     if error or whole.get("type") in ("error", "response.failed"):
@@ -29,7 +29,7 @@ def without_error(answer: Any) -> Body:
 
 
 def server_sent(events: Iterable[Body], done: bool = False) -> Iterator[bytes]:
-    """Events as the bytes of server-sent events; one that has a type is named by it.
+    """Yield events as the bytes of server-sent events; one that has a type is named by it.
 
     With `done`, the stream ends with `[DONE]`, as that of Chat Completions does.
 
@@ -44,10 +44,10 @@ def server_sent(events: Iterable[Body], done: bool = False) -> Iterator[bytes]:
 
 
 def cut(text: str, piece: int = PIECE) -> Iterator[str]:
-    """The text in pieces of this length."""
+    """Return the text in pieces of this length."""
     return (text[start : start + piece] for start in range(0, len(text), piece))
 
 
 def too_early() -> ModelError:
-    """The error for a stream that ends before its reply."""
+    """Return the error for a stream that ends before its reply."""
     return ModelError("the stream ended before the reply was complete", advice="try again")

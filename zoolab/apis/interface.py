@@ -95,39 +95,39 @@ class Api(ABC):
 
     @abstractmethod
     def recognises(self, body: Mapping[str, Any]) -> bool:
-        """Whether a body is a request of this API, by its fields."""
+        """Return whether a body is a request of this API, by its fields."""
 
     @abstractmethod
     def asks(self, body: Mapping[str, Any]) -> bool:
-        """Whether a body can be a request for a reply of this API."""
+        """Return whether a body can be a request for a reply of this API."""
 
     def address_said(self, said: str) -> str:
-        """The address that clients make of what `address_from` says; by default it stays as it is."""
+        """Return the address that clients make of what `address_from` says; by default it stays as it is."""
         return said or self.address
 
     # Tools
 
     def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
-        """A tool as the API expects it; `function` is what Chat Completions calls so."""
+        """Return a tool as the API expects it; `function` is what Chat Completions calls so."""
         return {"type": "function", "function": dict(function)}
 
     # Requests, replies and streams
 
     def outgoing(self, request: Request, model: str, **settings: Any) -> Body:
-        """The body that a model object sends: by default that of `to_body`."""
+        """Return the body that a model object sends: by default that of `to_body`."""
         return self.to_body(request, model, **settings)
 
     def incoming(self, request: Request, reply: Reply) -> Reply:  # noqa: ARG002
-        """The reply that a model object gives: by default as it came."""
+        """Return the reply that a model object gives: by default as it came."""
         return reply
 
     @abstractmethod
     def reply(self, answer: Any) -> Reply:
-        """The reply in a whole answer; raises `ModelError` if there is none."""
+        """Return the reply in a whole answer; raises `ModelError` if there is none."""
 
     @abstractmethod
     def streamed(self, events: Iterable[object], tell: Tell = lambda _delta: None) -> Reply:
-        """The reply in the events of a stream; `tell` hears each delta when it arrives."""
+        """Return the reply in the events of a stream; `tell` hears each delta when it arrives."""
 
     def _assembled(self, events: Iterable[Body], tell: Tell) -> Body:
         try:
@@ -139,14 +139,14 @@ class Api(ABC):
             ) from None
 
     def _cut(self, reply: Reply) -> Reply:
-        """A reply whose stream ended too early; raises `ModelError` if nothing of it had come."""
+        """Return a reply whose stream ended too early; raises `ModelError` if nothing of it had come."""
         if not any(value for key, value in reply.message.items() if key != "role"):
             raise too_early()
         return replace(reply, finish_reason="incomplete")
 
     @abstractmethod
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """The answer in the events of a stream, in the form that the API gives without streaming.
+        """Return the answer in the events of a stream, in the form that the API gives without streaming.
 
         `tell` gets what each event adds to the message (empty if it adds nothing). If the stream ends too
         early, the answer holds what came.
@@ -154,7 +154,7 @@ class Api(ABC):
 
     @abstractmethod
     def response(self, reply: Reply, model: str, id: str, created: int = 0) -> Body:
-        """A reply as the whole response of this API.
+        """Return a reply as the whole response of this API.
 
         `model` is the name that the program asked for, `id` what makes the ids of the response unique,
         `created` the seconds since 1970. Raises `InvalidInput` if the reply has no form here.
@@ -162,23 +162,25 @@ class Api(ABC):
 
     @abstractmethod
     def events(self, response: Body) -> Iterator[Body]:
-        """A whole response as the events of a stream, which `assemble` puts together; texts are cut here."""
+        """Return a whole response as the events of a stream, which `assemble` puts together; texts are cut
+        here.
+        """
 
     def stream_bytes(self, events: Iterable[Body]) -> Iterator[bytes]:
-        """The events of a stream as bytes."""
+        """Return the events of a stream as bytes."""
         return server_sent(events)
 
     def error(self, status: int, said: str, kind: str = "") -> Body:
-        """An error in the form of this API; its type is by default that of the HTTP status."""
+        """Return an error in the form of this API; its type is by default that of the HTTP status."""
         kind = kind or f"{ERROR_KINDS.get(status, 'server')}_error"
         return {"error": {"message": said, "type": kind, "param": None, "code": kind}}
 
     @abstractmethod
     def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
-        """The request as this format can say it, and what of it changed."""
+        """Return the request as this format can say it, and what of it changed."""
 
     def to_body(self, request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
-        """The body of the HTTP request.
+        """Return the body of the HTTP request.
 
         Args:
             request: The conversation, the tools and the choice of them.
@@ -194,11 +196,11 @@ class Api(ABC):
 
     @abstractmethod
     def _written(self, plain: Request) -> Body:
-        """The body of a request that is plain already."""
+        """Return the body of a request that is plain already."""
 
     @abstractmethod
     def from_body(self, body: Any, left: list[str] | None = None) -> Request:
-        """The request that a body holds, in OpenAI's form.
+        """Return the request that a body holds, in OpenAI's form.
 
         With `left`, parts that zoolab has no form for, such as an image in some APIs, are named there, and a
         text stands in their place. Raises `InvalidInput` if it is no request, or, without `left`, has such
@@ -207,15 +209,17 @@ class Api(ABC):
 
     @abstractmethod
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-        """The assistant message as it comes back, and what of it changed."""
+        """Return the assistant message as it comes back, and what of it changed."""
 
     @abstractmethod
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
+        """Return the smallest response that answers with an assistant message."""
 
     @abstractmethod
     def from_response(self, body: Any) -> Message:
-        """The assistant message of a response that was not streamed; raises `ModelError` if it has none."""
+        """Return the assistant message of a response that was not streamed; raises `ModelError` if it has
+        none.
+        """
 
     # Settings
 
@@ -226,12 +230,14 @@ class Api(ABC):
         return frozenset(own - REQUEST_FIELDS)
 
     def placed(self, settings: Mapping[str, Any]) -> Body:
-        """The settings of a model, where they stand in the body: by default each as a field of its own."""
+        """Return the settings of a model, where they stand in the body: by default each as a field of its
+        own.
+        """
         return dict(settings)
 
 
 def choice_of(request: Request) -> str:
-    """The choice of a tool that a request makes; raises `InvalidInput` if it is not text."""
+    """Return the choice of a tool that a request makes; raises `InvalidInput` if it is not text."""
     choice: Any = request.tool_choice
     if not isinstance(choice, str):
         raise InvalidInput(f"tool_choice is {excerpt(choice)}", expected="auto, required, none or a name")
@@ -243,7 +249,7 @@ _NEEDED = {"name": str, "label": str, "address": str, "address_from": str, "path
 
 
 def check(kind: type[Api]) -> str:
-    """What an API lacks, in one sentence; empty if it has all that it needs.
+    """Return what an API lacks, in one sentence; empty if it has all that it needs.
 
     >>> class Half(Api):
     ...     name, label, ends = "half", "Half an API", {"done": "finished"}

@@ -33,7 +33,7 @@ def merge(whole: dict[str, Any], piece: Mapping[str, Any]) -> None:
 
 
 def comes_whole(key: str) -> bool:
-    """Whether the text of a field comes in one piece, as an id does.
+    """Return whether the text of a field comes in one piece, as an id does.
 
     >>> comes_whole("tool_call_id"), comes_whole("reasoning")
     (True, False)
@@ -65,7 +65,7 @@ def _as_parts(text: str) -> list[Any]:
 
 
 def copied(value: Any, level: int = 0) -> Any:
-    """A copy of JSON data, because a whole grows."""
+    """Return a copy of JSON data, because a whole grows."""
     if level > MAX_LEVELS:
         raise TooDeep("a value that is nested too deeply", expected=f"at most {MAX_LEVELS} levels")
     if isinstance(value, dict):
@@ -86,7 +86,7 @@ def _extend(known: list[Any], more: Iterable[Any]) -> None:
 
 
 def _continued(known: list[Any], item: Any, first: bool) -> dict[str, Any] | None:
-    """The item of a list that this one goes on with; None if it is another."""
+    """Return the item of a list that this one goes on with; None if it is another."""
     if not isinstance(item, dict) or not known:
         return None
     if item.get("index") is not None or item.get("id") is not None:
@@ -97,7 +97,7 @@ def _continued(known: list[Any], item: Any, first: bool) -> dict[str, Any] | Non
 
 
 def _same(known: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
-    """Whether two items have the same index and type, or the same id if they have no index."""
+    """Return whether two items have the same index and type, or the same id if they have no index."""
     if item.get("type") not in (None, known.get("type")):
         return False
     if item.get("index") is not None:
@@ -106,7 +106,9 @@ def _same(known: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
 
 
 def _grows(known: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
-    """Whether an item is a further piece of a part of text: of type "text", or "thinking" and the like."""
+    """Return whether an item is a further piece of a part of text: of type "text", or "thinking" and the
+    like.
+    """
     kind = item.get("type")
     if kind != known.get("type"):
         return False

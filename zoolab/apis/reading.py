@@ -25,7 +25,7 @@ class Reading:
     left: list[str] | None = None
 
     def junk(self, expected: str) -> ZoolabError:
-        """The error for a part that is not what was expected."""
+        """Return the error for a part that is not what was expected."""
         return self.error(f"{self.opening} {excerpt(self.whole, _LONGEST_SHOWN)}", expected=expected)
 
     def leave(self, what: str, expected: str) -> None:
@@ -35,34 +35,34 @@ class Reading:
         self.left.append(one_line(what, _LONGEST_LEFT))
 
     def stand_in(self, kind: object, part: Any, expected: str) -> str:
-        """The text in place of a part that is not shown: another one for another part."""
+        """Return the text in place of a part that is not shown: another one for another part."""
         self.leave(f"{kind} is not shown", expected)
         return f"[{one_line(str(kind), _LONGEST_LEFT)}, not shown: {digest(self.json(part))[:8]}]"
 
     def object(self, value: Any, expected: str) -> dict[str, Any]:
-        """`value` as a dict."""
+        """Return `value` as a dict."""
         if not isinstance(value, dict):
             raise self.junk(expected)
         return value
 
     def items(self, value: Any, expected: str) -> list[Any]:
-        """`value` as a list; None is an empty one."""
+        """Return `value` as a list; None is an empty one."""
         if value is not None and not isinstance(value, list):
             raise self.junk(expected)
         return value or []
 
     def objects(self, value: Any, expected: str) -> list[dict[str, Any]]:
-        """`value` as a list of dicts; None is an empty one."""
+        """Return `value` as a list of dicts; None is an empty one."""
         return [self.object(item, expected) for item in self.items(value, expected)]
 
     def text(self, value: Any, expected: str = "text") -> str:
-        """`value` as text."""
+        """Return `value` as text."""
         if not isinstance(value, str):
             raise self.junk(expected)
         return value
 
     def json(self, value: Any) -> str:
-        """`value` as JSON text."""
+        """Return `value` as JSON text."""
         try:
             return encode(value)
         except (TypeError, ValueError, RecursionError):
@@ -71,7 +71,7 @@ class Reading:
             ) from None
 
     def call(self, id: Any, name: Any, arguments: Any) -> dict[str, Any]:
-        """A call in OpenAI's form: arguments as text, and no id where none came.
+        """Return a call in OpenAI's form: arguments as text, and no id where none came.
 
         Arguments under `_raw` become the text that they were.
         """
@@ -85,10 +85,10 @@ class Reading:
 
 
 def as_dict(value: object) -> dict[str, Any]:
-    """`value` if it is a dict, else an empty one."""
+    """Return `value` if it is a dict, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def dicts_in(value: object) -> list[dict[str, Any]]:
-    """The dicts in `value` if it is a list, else none."""
+    """Return the dicts in `value` if it is a list, else none."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

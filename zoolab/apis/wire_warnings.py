@@ -28,5 +28,5 @@ class WireWarning:
 
 
 def warning(code: str, path: Iterable[str | int], message: str = "") -> WireWarning:
-    """A warning of a part; without a message it says what its code says."""
+    """Return a warning of a part; without a message it says what its code says."""
     return WireWarning(code, pointer_to(path), message or CODES[code])

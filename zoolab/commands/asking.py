@@ -20,12 +20,14 @@ DEFAULT_TOOLS = ("add", "multiply", "get_weather", "check_status")
 
 
 def is_live(options: argparse.Namespace) -> bool:
-    """Whether an endpoint is asked."""
+    """Return whether an endpoint is asked."""
     return bool(options.live or options.model or options.base_url or options.provider)
 
 
 def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
-    """A live endpoint, a local model, or a recording: the one that is named, else the default recording."""
+    """Return a live endpoint, a local model, or a recording: the one that is named, else the default
+    recording.
+    """
     recording: str | None = getattr(options, "recording", None)
     stream: bool = getattr(options, "stream", False)
     if sum([options.local is not None, is_live(options), recording is not None]) > 1:

@@ -87,7 +87,7 @@ def commands_for(name: str) -> dict[str, Command]:
 
 
 def _divided(arguments: Sequence[str], commands: Mapping[str, Command]) -> tuple[list[str], list[str]]:
-    """The words for zoolab, and those behind `--` that start a program, if the command takes one.
+    """Return the words for zoolab, and those behind `--` that start a program, if the command takes one.
 
     >>> taking = {"endpoint": Command("judges", lambda options: 0, {"takes_command": True})}
     >>> _divided(["endpoint", "chat", "--", "python", "agent.py", "--", "x"], taking)

@@ -35,7 +35,7 @@ def _command(package: str, told: Mapping[str, Any], shared: Mapping[str, Any]) -
 
 
 def _complete(told: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of a command or an action, with the options of the groups that it names."""
+    """Return what is told of a command or an action, with the options of the groups that it names."""
     options = dict(told.get("options", {}))
     for group in told.get("with", ()):
         options |= shared[group]

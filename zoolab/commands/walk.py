@@ -110,7 +110,8 @@ def drive_on_screen(trace: Trace, begin: Callable[..., Walk], options: argparse.
 def opening_of(
     options: argparse.Namespace, registry: ToolRegistry | None, asked_first: str = ""
 ) -> tuple[str, ToolRegistry, str | None]:
-    """The first recording that has the prompt, and its tools and system prompt: whoever answers gets them.
+    """Return the first recording that has the prompt, and its tools and system prompt: whoever answers gets
+    them.
 
     With a registry, only what was recorded with its tools counts.
     """
@@ -149,7 +150,7 @@ def _tell_error(trace: Trace) -> None:
 
 
 def _list(names: Sequence[str], as_json: bool) -> None:
-    """What recordings can answer, who answered, and the command that shows it."""
+    """Print what recordings can answer, who answered, and the command that shows it."""
     known, found = set[str](), list[dict[str, Any]]()
     for name in names:
         recording, commands = Recording(name), dict[str, str]()
@@ -252,7 +253,9 @@ def _read_foreign(file: Path) -> list[Trace]:
 
 
 def _is_trace(file: Path) -> bool:
-    """Whether a file is a trace of zoolab's own, by its first bytes, or may be one that was damaged."""
+    """Return whether a file is a trace of zoolab's own, by its first bytes, or may be one that was
+    damaged.
+    """
     try:
         with file.open("rb") as opened:
             begin = opened.read(400)

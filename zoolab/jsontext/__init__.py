@@ -69,7 +69,7 @@ def parse_json(text: str, most: int = MAX_CHARS) -> Any:
 
 
 def json_or(otherwise: Any, text: str, most: int = MAX_CHARS) -> Any:
-    """The value of a text in strict JSON; `otherwise` if it is not.
+    """Return the value of a text in strict JSON; `otherwise` if it is not.
 
     >>> json_or(None, "[1]"), json_or(None, "[1")
     ([1], None)
@@ -81,7 +81,7 @@ def json_or(otherwise: Any, text: str, most: int = MAX_CHARS) -> Any:
 
 
 def encode(value: Any) -> str:
-    """JSON as short as it gets, keys in their own order.
+    """Return JSON as short as it gets, keys in their own order.
 
     >>> encode({"b": 1, "a": "é"})
     '{"b":1,"a":"é"}'
@@ -90,19 +90,23 @@ def encode(value: Any) -> str:
 
 
 def encode_strict(value: Any) -> str:
-    """As `encode`, but NaN and Infinity raise `ValueError`, because they are not JSON."""
+    """Encode as `encode` does, but NaN and Infinity raise `ValueError`, because they are not JSON."""
     return _STRICT(value)
 
 
 def decode_line(line: str, depth: int) -> Any:
-    """The value of a line of a file that a stranger may have written; `NotStrictJSON` if it is not JSON."""
+    """Return the value of a line of a file that a stranger may have written; `NotStrictJSON` if it is not
+    JSON.
+    """
     if nesting(line, depth) > depth:
         raise NotStrictJSON(f"at most {depth} levels of nesting", "more")
     return _LINES.decode(line)
 
 
 def nesting(text: str, limit: int = 0) -> int:
-    """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted."""
+    """Return how deep the brackets of a JSON text are nested. With fewer than `limit` of them none is
+    counted.
+    """
     depth = deepest = 0
     if text.count("{") + text.count("[") <= limit:
         return deepest
@@ -118,7 +122,7 @@ def nesting(text: str, limit: int = 0) -> int:
 
 
 def encode_line(value: Any) -> str:
-    """JSON for a line of a file: as `encode`, but a lone surrogate is escaped, so that it is UTF-8."""
+    """Return JSON for a line of a file: as `encode`, but a lone surrogate is escaped, so that it is UTF-8."""
     line = encode(value)
     return line if is_utf8(line) else json.dumps(value)
 
@@ -133,14 +137,14 @@ def canonical(value: Any) -> str:
 
 
 def digest(text: str) -> str:
-    """A 128-bit name for a text, in hexadecimal."""
+    """Return a 128-bit name for a text, in hexadecimal."""
     from hashlib import blake2b
 
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def excerpt(value: Any, limit: int = 80) -> str:
-    """A value as JSON on one line, cut at `limit` characters and safe for a terminal; never fails.
+    """Return a value as JSON on one line, cut at `limit` characters and safe for a terminal; never fails.
 
     >>> excerpt({"city": "Oslo"}), excerpt("x" * 100, limit=9)
     ('{"city":"Oslo"}', '"xxxxxxx…')
@@ -154,7 +158,7 @@ def excerpt(value: Any, limit: int = 80) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Text on one line, cut at `limit` characters.
+    """Return text on one line, cut at `limit` characters.
 
     >>> one_line("a\\n  b", 9), one_line("long" * 9, 6)
     ('a b', 'longl…')
@@ -171,12 +175,12 @@ def _short_repr(value: Any) -> str:
 
 
 def pointer_to(path: Any) -> str:
-    """The JSON Pointer (RFC 6901) of a path of keys and indices."""
+    """Return the JSON Pointer (RFC 6901) of a path of keys and indices."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def lines_as_html(*lines: str) -> str:
-    """Lines of text as notebooks show them, cut at 4,000 characters; nothing in them is markup.
+    """Return lines of text as notebooks show them, cut at 4,000 characters; nothing in them is markup.
 
     >>> lines_as_html("a < b", "c")
     '<pre>a &lt; b\\nc</pre>'
@@ -186,7 +190,7 @@ def lines_as_html(*lines: str) -> str:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether the text can be sent: no lone surrogates."""
+    """Return whether the text can be sent: no lone surrogates."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -224,7 +228,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _short(text: str) -> str:
-    """The digits of a number, unless they are too many."""
+    """Return the digits of a number, unless they are too many."""
     if len(text) > MAX_DIGITS and _LONG_NUMBER.search(text):
         raise NotStrictJSON(f"numbers of at most {MAX_DIGITS} digits", "a longer one")
     return text

@@ -75,7 +75,7 @@ class ReadOnlyList(list[Any]):
 
 
 def read_only(value: Any) -> Any:
-    """The value with every dict, list and set in it replaced by a read-only copy.
+    """Return the value with every dict, list and set in it replaced by a read-only copy.
 
     What is read-only already, and any other Python object, is returned as it is.
 
@@ -90,7 +90,7 @@ def read_only(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A copy of plain dicts and lists, which belongs to the caller.
+    """Return a copy of plain dicts and lists, which belongs to the caller.
 
     >>> plain(read_only({"a": [1]}))
     {'a': [1]}
@@ -103,7 +103,9 @@ def plain(value: Any) -> Any:
 
 
 def json_levels(value: Any) -> int:
-    """How many levels of dicts and lists a read-only value has; at least `NOT_JSON` if it is not JSON."""
+    """Return how many levels of dicts and lists a read-only value has; at least `NOT_JSON` if it is
+    not JSON.
+    """
     kind = type(value)
     if kind is ReadOnlyDict or kind is ReadOnlyList:
         levels: int = value._levels
@@ -164,7 +166,7 @@ def _inside(item: Any, level: int) -> Any:
 
 
 def _frozen_other(value: Any, level: int) -> Any:
-    """A subclass of dict or list becomes read-only as well; a tuple keeps its type."""
+    """Freeze a subclass of dict or list as well; a tuple keeps its type."""
     if isinstance(value, dict):
         return _frozen(dict(dict.items(value)), level)
     if isinstance(value, list):

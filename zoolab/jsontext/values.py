@@ -38,7 +38,7 @@ class NotJSON(TypeError):
 
 
 def to_json_value(value: Any) -> Any:
-    """`value` in JSON's types, in the documented form; raises `NotJSON` where there is none.
+    """Return `value` in JSON's types, in the documented form; raises `NotJSON` where there is none.
 
     >>> import datetime
     >>> to_json_value({"when": datetime.date(2026, 1, 2), "tags": {"b", "a"}})
@@ -60,7 +60,9 @@ def _unreadable(value: object, error: BaseException) -> str:
 
 
 def encode_any(value: Any, depth: int = MAX_DEPTH) -> str:
-    """One line of strict JSON, nested at most `depth` levels. Reading it back gives the same line again."""
+    """Return one line of strict JSON, nested at most `depth` levels. Reading it back gives the same line
+    again.
+    """
     try:
         line = encode_strict(value)
     except Exception:
@@ -74,7 +76,7 @@ def encode_any(value: Any, depth: int = MAX_DEPTH) -> str:
 
 
 def any_json(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """The value in JSON's types."""
+    """Return the value in JSON's types."""
     try:
         return _form(value, depth, ())
     except Exception:  # a class may do anything when it is looked at
@@ -82,12 +84,12 @@ def any_json(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def is_strict(value: Any) -> bool:
-    """Whether a read-only value is JSON already: it is the same after it was written and read back."""
+    """Return whether a read-only value is JSON already: it is the same after it was written and read back."""
     return json_levels(value) <= MAX_DEPTH
 
 
 def as_text(value: Any) -> str:
-    """Text as it is, and anything else as its JSON."""
+    """Return text as it is, and anything else as its JSON."""
     if type(value) is str:
         return value
     return str.__str__(value) if isinstance(value, str) else encode_any(value)
@@ -187,7 +189,7 @@ def _documented(value: Any, where: str, inside: tuple[int, ...]) -> Any:
 
 
 def _members(value: Any) -> Any:
-    """A dataclass, model, frame or array in plainer types; None for anything else."""
+    """Return a dataclass, model, frame or array in plainer types; None for anything else."""
     if isinstance(value, type):
         return None
     if dataclasses.is_dataclass(value):

@@ -509,14 +509,14 @@ class Turns:
 
 
 def _asked(call: ToolCall, arguments: dict[str, Any] | None) -> str:
-    """What a call asks for, as one text; without arguments that ran, what the model wrote."""
+    """Return what a call asks for, as one text; without arguments that ran, what the model wrote."""
     if arguments is None:  # they are broken, or do not meet the schema
         return canonical(json_or(call.arguments, call.arguments.strip() or "{}"))
     return canonical(arguments)
 
 
 def _as_taped(before: Messages, messages: Messages) -> Messages:
-    """The messages of a request on the tape, and what they were condensed from, if they were."""
+    """Return the messages of a request on the tape, and what they were condensed from, if they were."""
     if messages == before:
         return before
     longer = messages.first(len(before)) == before  # another program has added some
@@ -524,7 +524,7 @@ def _as_taped(before: Messages, messages: Messages) -> Messages:
 
 
 def _with_answer(messages: Messages, reply: Reply) -> tuple[Messages, int]:
-    """`messages[]` with a reply without calls, and how many messages that added."""
+    """Return `messages[]` with a reply without calls, and how many messages that added."""
     if not says_something(reply.message):
         return messages, 0
     # Endpoints send `"tool_calls": []`, and refuse it when it comes back.

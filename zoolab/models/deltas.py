@@ -19,7 +19,7 @@ _LISTENERS: ContextVar[tuple[OnDelta, ...]] = ContextVar("who listens to the del
 
 @contextmanager
 def listening(on_delta: OnDelta) -> Iterator[None]:
-    """Inside, `on_delta` receives the deltas of models; after an error of its own it receives no more.
+    """Have `on_delta` receive the deltas of models inside; after an error of its own it receives no more.
 
     That error is raised at the end, as `InvalidInput`, so that the reply is read whole.
     """

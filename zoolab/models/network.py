@@ -17,7 +17,7 @@ _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 
 
 def client_options(address: str) -> dict[str, Any]:
-    """Options of an HTTP client for an address: a server of this machine is reached without a proxy.
+    """Return options of an HTTP client for an address: a server of this machine is reached without a proxy.
 
     >>> client_options("http://127.0.0.1:8000/v1")
     {'trust_env': False}

@@ -48,7 +48,7 @@ class Picture:
 
 
 def image_of(figure: Any, alt: str, form: Literal["png", "svg+xml"] = "png") -> str:
-    """An `<img>` that holds the figure, which is closed."""
+    """Return an `<img>` that holds the figure, which is closed."""
     import matplotlib.pyplot as plt
 
     plt.close(figure)
@@ -104,7 +104,7 @@ class Display:
         return f"<{type(self).__name__}: {self._summary()}>"
 
     def _repr_html_(self) -> str | None:
-        """The figure with its `alt`; None if it is the caller's, who shows it."""
+        """Return the figure with its `alt`; None if it is the caller's, who shows it."""
         return None if self._picture is None else self._picture._repr_html_()
 
     def _draw(self, ax: Axes) -> None:
@@ -115,7 +115,7 @@ class Display:
 
 
 def plain(value: object, limit: int = 24) -> str:
-    """Any value as one line of text to draw, cut with an ellipsis.
+    """Return any value as one line of text to draw, cut with an ellipsis.
 
     >>> plain("two\\nlines"), plain("x" * 30, 8), plain(None)
     ('two lines', 'xxxxxxx…', 'None')
@@ -139,7 +139,8 @@ def finish(
     grid: str = "",
     whole: str = "",
 ) -> None:
-    """What every plot has around it: a headline, a legend of `entries`, the names `x` and `y` of the axes.
+    """Add what every plot has around it: a headline, a legend of `entries`, the names `x` and `y` of the
+    axes.
 
     `grid` names the axis ("x" or "y") with lines across the plot, `whole` one whose ticks are whole numbers.
     """
@@ -174,7 +175,7 @@ def finish(
 
 
 def name_rows(ax: Axes, names: list[str]) -> None:
-    """One row a name, from the top down."""
+    """Name the rows, one a name, from the top down."""
     ax.set_yticks(range(len(names)), [plain(name) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)

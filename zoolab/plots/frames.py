@@ -30,7 +30,7 @@ class StepsDisplay(Display):
 
 
 def check_trace(trace: object) -> TraceLog:
-    """The trace, or an `InvalidInput` that says what came instead."""
+    """Return the trace, or an `InvalidInput` that says what came instead."""
     if not isinstance(trace, TraceLog):
         advice = "from_frame takes data frames"
         raise InvalidInput(f"found {excerpt(trace)}", expected="a Trace", advice=advice)
@@ -38,7 +38,7 @@ def check_trace(trace: object) -> TraceLog:
 
 
 def check_frame(frame: object, *columns: str) -> pd.DataFrame:
-    """The frame; raises `InvalidInput` if it is none, or a column is missing or there twice."""
+    """Return the frame; raises `InvalidInput` if it is none, or a column is missing or there twice."""
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
@@ -56,7 +56,7 @@ def check_frame(frame: object, *columns: str) -> pd.DataFrame:
 
 
 def steps_in(frame: object, *columns: str) -> pd.DataFrame:
-    """The rows of a frame of steps, in order, with these columns and those that every step has.
+    """Return the rows of a frame of steps, in order, with these columns and those that every step has.
 
     Raises `InvalidInput` if it is not a frame of steps.
     """
@@ -88,7 +88,7 @@ def _checked_column(values: Any, name: str) -> Any:
 
 
 def is_known(value: Any) -> bool:
-    """Whether a cell of a frame holds something: None, NaN and their like do not."""
+    """Return whether a cell of a frame holds something: None, NaN and their like do not."""
     import pandas as pd
 
     return not (pd.api.types.is_scalar(value) and pd.isna(value))

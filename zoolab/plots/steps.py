@@ -190,7 +190,7 @@ def _placed(steps: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def _bars(spans: Any) -> Any:
-    """All bars of a lane as one path: thousands of single ones, hatched, take seconds to draw."""
+    """Return all bars of a lane as one path: thousands of single ones, hatched, take seconds to draw."""
     import numpy as np
     from matplotlib.path import Path
 
@@ -280,7 +280,7 @@ def _draw_arrow(ax: Axes, y: float, arrow: Any) -> None:
 
 
 def _arrows(seq: int, step: Step) -> Iterator[tuple[object, ...]]:
-    """The messages of a step between two lifelines; one to itself is what the app does alone."""
+    """Yield the messages of a step between two lifelines; one to itself is what the app does alone."""
 
     def arrow(source: str, target: str, text: Any, status: str = "ok") -> tuple[object, ...]:
         return seq, source, target, plain(text, 60), status

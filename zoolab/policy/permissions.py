@@ -229,7 +229,7 @@ class Permissions:
 
     @classmethod
     def of_user(cls, policy: Policy | None = None, audit: str | Path | None = None) -> Permissions:
-        """Permissions that share the user's own policies.json; `policies_path` says where it is."""
+        """Return permissions that share the user's own policies.json; `policies_path` says where it is."""
         return cls(policy, policies_path(), audit)
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:

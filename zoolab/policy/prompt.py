@@ -87,7 +87,7 @@ def describe_call(step: Step) -> list[str]:
 
 
 def harmless(text: str) -> str:
-    r"""`text` on one line, with whatever could command or deceive a screen as its number.
+    r"""Return `text` on one line, with whatever could command or deceive a screen as its number.
 
     >>> print(harmless("rm\x1b[2K\ndir \u202eexe.txt"))
     rm\u001b[2K\u000adir \u202eexe.txt

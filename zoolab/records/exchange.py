@@ -158,7 +158,9 @@ class Reply:
         return self.sent if whole else None
 
     def __post_init__(self) -> None:
-        """Endpoints send fields of any type; what is not JSON gets the form that `any_json` documents."""
+        """Freeze the fields. Endpoints send them of any type; what is not JSON gets the form that `any_json`
+        documents.
+        """
         try:
             message = read_only(self.message)
             _set(self, "message", message if is_strict(message) else read_only(any_json(message)))

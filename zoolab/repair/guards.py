@@ -138,7 +138,9 @@ def problem_of(value: Any, schema: Schema) -> str:
 
 @lru_cache(maxsize=256)
 def _checker(schema: str) -> SchemaChecker:
-    """Compiled once, since a guard judges each word by the schema of its value; to compile takes longest."""
+    """Return a checker that is compiled once, since a guard judges each word by the schema of its value; to
+    compile takes longest.
+    """
     return SchemaChecker(json.loads(schema))
 
 

@@ -99,7 +99,7 @@ class Hold:
 
 
 def is_held() -> bool:
-    """Whether this thread's interrupts are held back already."""
+    """Return whether this thread's interrupts are held back already."""
     hold = Hold.innermost
     return hold is not None and not hold.is_open and hold.thread == threading.get_ident()
 
@@ -138,13 +138,13 @@ class Done:
         self.settled = False
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> None:
-        """It has happened; only the first time counts."""
+        """Note what has happened; only the first time counts."""
         if not self.settled:
             self._value, self._error, self.settled = value, error, True
             self.wake()
 
     def result(self) -> Any:
-        """The value, once it is settled; what was raised is raised here."""
+        """Return the value, once it is settled; what was raised is raised here."""
         if self._error is not None:
             raise self._error
         return self._value

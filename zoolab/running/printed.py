@@ -27,7 +27,9 @@ class Printed:
         self._size += len(text)
 
     def text(self) -> str:
-        """What was printed, at most `MAX_PRINTED` characters and a notice; nothing is kept from here on."""
+        """Return what was printed, at most `MAX_PRINTED` characters and a notice; nothing is kept from here
+        on.
+        """
         _here.reset(self._token)
         text = "".join(self._parts)
         if self._size <= MAX_PRINTED:
@@ -47,7 +49,7 @@ class Stage:
         self._tee = _Tee(sys.stdout)
 
     def enter(self) -> None:
-        """A walk begins to run tools."""
+        """Note that a walk begins to run tools."""
         with self._lock:
             self._walks += 1
             if self._walks == 1:
@@ -55,7 +57,9 @@ class Stage:
                 sys.stdout = self._tee
 
     def leave(self) -> None:
-        """It has its outcomes. The last one to leave puts back what was there, if it still stands there."""
+        """Note that a walk has its outcomes. The last one to finish restores what was there, unless it was
+        replaced.
+        """
         with self._lock:
             self._walks -= 1
             if self._walks == 0 and sys.stdout is self._tee:

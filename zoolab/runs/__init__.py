@@ -216,7 +216,8 @@ class Trace(TraceLog):
         return display_lines(self)
 
     def diagnose(self) -> list[Any]:
-        """What went wrong, as up to six diagnoses with evidence and advice; empty if there is no evidence.
+        """Return what went wrong, as up to six diagnoses with evidence and advice; empty if there is no
+        evidence.
 
         unfinished_reply, no_tool_call (though one was needed), wrong_tool, broken_arguments, unknown_tool,
         poor_description.
@@ -243,7 +244,8 @@ class Trace(TraceLog):
     def to_html(
         self, path: str | Path | None = None, *, interactive: bool = False, secrets: bool = False
     ) -> str:
-        """The story of the run as one self-contained page without scripts; written to `path`, if given.
+        """Return the story of the run as one self-contained page without scripts; written to `path`, if
+        given.
 
         `interactive` makes it a page to step through: one script, its own, and no connection to anything.
         What looks like a key, a token or a password is taken out, unless `secrets` is true.
@@ -266,7 +268,8 @@ class Trace(TraceLog):
         return inspect(self, other, model=model, tools=tools, models=models)
 
     def to_case(self, step: int | Step | None = None, *, expect: Any = "calls") -> Any:
-        """The run as a case of an experiment, which expects what was done; see `zoolab_study.taped.case_of`.
+        """Return the run as a case of an experiment, which expects what was done; see
+        `zoolab_study.taped.case_of`.
 
         Args:
             step: A step; the case goes on from the conversation that its turn began with. None for all of it.
@@ -281,7 +284,8 @@ class Trace(TraceLog):
     def to_otel(
         self, provider: TracerProvider | None = None, *, content: bool = False, secrets: bool = False
     ) -> list[ReadableSpan]:
-        """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
+        """Return the run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI
+        conventions.
 
         Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
         same times. The time between steps by hand is left out. A trace can be told the provider, the agent
@@ -306,7 +310,7 @@ class Trace(TraceLog):
         return spans
 
     def to_markdown(self, *, secrets: bool = False) -> str:
-        """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.
+        """Return the protocol of the run: each request and reply in JSON, and `messages[]` before and after.
 
         What looks like a key, a token or a password is taken out, unless `secrets` is true.
         """
@@ -317,7 +321,8 @@ class Trace(TraceLog):
         return protocol
 
     def show_wires(self, turn: int = 1) -> Any:
-        """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.
+        """Return one turn in all wire formats side by side: `bodies` and `replies` by format, each with
+        warnings.
 
         Returns the `zoolab_connect.wires.Wires` of the turn; raises `InvalidInput` if there is no such turn.
         """
@@ -458,7 +463,7 @@ def read_conversation(
     meta: Mapping[str, Any] | None = None,
     ends: Mapping[int, str] | None = None,
 ) -> Trace:
-    """The trace of a conversation in OpenAI's form, as far as its messages show what happened.
+    """Return the trace of a conversation in OpenAI's form, as far as its messages show what happened.
 
     Nothing runs, and no step has a time. With `tools`, the calls are checked against them. `ends` has the
     finish reason of assistant messages by their position. See `zoolab.trace.conversation`.

@@ -76,7 +76,7 @@ class SchemaChecker:
         self._meets_plainly = plain_test(schema)
 
     def problems(self, value: Any) -> tuple[Problem, ...]:
-        """All that is wrong with `value`, at most `MAX_PROBLEMS`; empty if it meets the schema."""
+        """Return all that is wrong with `value`, at most `MAX_PROBLEMS`; empty if it meets the schema."""
         if self._meets_plainly is not None and self._meets_plainly(value):
             return ()
         from referencing.exceptions import Unresolvable
@@ -120,7 +120,7 @@ def _problems(errors: Iterable[ValidationError]) -> tuple[Problem, ...]:
 
 
 def _described(error: Any) -> Iterator[tuple[str, str, str]]:
-    """Where within the value, what was expected, and what came."""
+    """Yield where within the value, what was expected, and what came."""
     keyword, value, instance = error.validator, error.validator_value, error.instance
     schema = error.schema if isinstance(error.schema, dict) else {}
     if keyword == "required":
@@ -148,7 +148,7 @@ def _described(error: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def schema_words(schema: Any) -> str:
-    """A schema in a few words, for an error or a table."""
+    """Return a schema in a few words, for an error or a table."""
     if not isinstance(schema, dict):
         return "a value"
     if isinstance(schema.get("enum"), list):
@@ -178,7 +178,9 @@ _ANNOTATIONS = {"title", "description", "default", "examples"}
 
 
 def plain_test(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
-    """A test for an object whose properties have plain types or enums of text; None for other schemas."""
+    """Return a test for an object whose properties have plain types or enums of text; None for other
+    schemas.
+    """
     properties, required = schema.get("properties", {}), schema.get("required", [])
     known = _ANNOTATIONS | {"$schema", "type", "properties", "required", "additionalProperties"}
     closed = schema.get("additionalProperties", False)

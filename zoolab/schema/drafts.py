@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\c([A-Za-z])|\\.|.", re.DOTALL)
 
 @lru_cache(maxsize=1024)
 def to_python(pattern: str) -> str:
-    r"""A pattern of ECMA-262 in the words of `regex`."""
+    r"""Return a pattern of ECMA-262 in the words of `regex`."""
     made: list[str] = []
     inside = False
     for token in _TOKEN.finditer(pattern):
@@ -43,7 +43,7 @@ def to_python(pattern: str) -> str:
 
 
 def compiles(pattern: object) -> bool:
-    """Whether a pattern is a regular expression; what is not text is not judged."""
+    """Return whether a pattern is a regular expression; what is not text is not judged."""
     import regex
 
     _step()
@@ -71,7 +71,9 @@ _CLASSES: dict[str, str] = _TABLE["classes"]
 
 
 def draft_of(schema: Mapping[str, Any]) -> str:
-    """The draft that a schema names in `$schema`; raises `InvalidSchema` for one that is not supported."""
+    """Return the draft that a schema names in `$schema`; raises `InvalidSchema` for one that is not
+    supported.
+    """
     named = schema.get("$schema", "https://json-schema.org/schema")
     draft = _DRAFTS.get(named.removesuffix("#").partition("://")[2]) if isinstance(named, str) else None
     if draft is None or not named.startswith(("http://", "https://")):
@@ -107,7 +109,7 @@ def _step() -> None:
 
 @contextmanager
 def bounded(chars: int = 0) -> Iterator[None]:
-    """Ends a check with `TooMuchWork` if it does too much for a value of `chars` characters as JSON."""
+    """End a check with `TooMuchWork` if it does too much for a value of `chars` characters as JSON."""
     token = _left.set(_Left(MAX_STEPS + chars // CHARS_PER_STEP, MAX_SECONDS + chars * SECONDS_PER_CHAR))
     try:
         yield
@@ -116,7 +118,7 @@ def bounded(chars: int = 0) -> Iterator[None]:
 
 
 def compiled(schema: Mapping[str, Any]) -> Any:
-    """A validator of jsonschema for a schema, within the bounds; it fetches nothing.
+    """Return a validator of jsonschema for a schema, within the bounds; it fetches nothing.
 
     Check values inside `bounded()`. Raises `InvalidSchema` for what is no schema of its draft.
     """
@@ -163,7 +165,7 @@ def check_against_metaschema(schema: Mapping[str, Any]) -> None:
 
 @cache
 def _validator_class(draft: str, whole_floats: bool) -> Any:
-    """The class of jsonschema with our bounds; `whole_floats` says whether 1.0 is an integer."""
+    """Return the class of jsonschema with our bounds; `whole_floats` says whether 1.0 is an integer."""
     import attrs
 
     from zoolab.schema.library import jsonschema
@@ -186,7 +188,7 @@ def _validator_class(draft: str, whole_floats: bool) -> Any:
     made: Any = jsonschema.validators.extend(original, own, type_checker=types)  # type: ignore[no-untyped-call]
 
     def evolve(validator: Any, **changes: Any) -> Any:
-        """Called for each schema and each part of a value.
+        """Return a validator; called for each schema and each part of a value.
 
         jsonschema's own leaves this class, and its bounds, at a schema with a "$schema".
         """
@@ -198,7 +200,9 @@ def _validator_class(draft: str, whole_floats: bool) -> Any:
 
 
 def _additional_items(keyword: Callable[..., Any]) -> Callable[..., Any]:
-    """It matters beside a list of `items` alone; jsonschema raises a TypeError beside `items: false`."""
+    """Apply the keyword beside a list of `items` alone; jsonschema raises a TypeError beside `items:
+    false`.
+    """
 
     def check(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
         return keyword(validator, value, instance, schema) if isinstance(schema.get("items"), list) else ()
@@ -249,7 +253,7 @@ def _pattern_properties(
 
 
 def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    """jsonschema's own matches the patterns beside it by `re`, without a bound."""
+    """Check as jsonschema does, which matches the patterns beside it by `re`, without a bound."""
     from jsonschema.exceptions import ValidationError
 
     if not isinstance(instance, dict):
@@ -279,7 +283,7 @@ def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> 
 
 
 def _integral(value: Any) -> Any:
-    """JSON Schema takes 1 and 1.0 for the same item, and true for another."""
+    """Return a value to compare: JSON Schema takes 1 and 1.0 for the same item, and true for another."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):

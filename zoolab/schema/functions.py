@@ -36,7 +36,7 @@ class BindingError(InvalidArguments):
 
 
 def binder(hints: Mapping[str, Any]) -> Bind | None:
-    """What turns JSON arguments into what these hints say; None if there are no hints.
+    """Return what turns JSON arguments into what these hints say; None if there are no hints.
 
     Give it only the hints whose `Shape.binds`. Raises `BindingError` when called.
     """
@@ -104,7 +104,7 @@ class Reading:
     fields: dict[str, Any]
 
     def binder(self, loose: Schema | None) -> Bind | None:
-        """What makes the function's arguments of the model's; None if they are the same.
+        """Return what makes the function's arguments of the model's; None if they are the same.
 
         `loose` is the schema before it was made strict: what it allows to be left out may come as null.
         """
@@ -175,7 +175,7 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
 
 
 def _receiver_of(function: Any, param_names: Sequence[str] | None) -> str | None:
-    """The first parameter of a method without an object; None for other functions.
+    """Return the first parameter of a method without an object; None for other functions.
 
     Its name is `self` or `cls`. In a class that is enough; elsewhere it has no type hint either.
     """
@@ -203,7 +203,7 @@ def _is_in_class(function: Any) -> bool:
 
 
 def _advice_on(name: str, function: Any) -> str:
-    """What to do about a parameter without a type hint."""
+    """Return what to do about a parameter without a type hint."""
     if name in _RECEIVERS:
         return "make a tool of the method of an object: tool(obj.method)"
     first = _first_parameter(function)
@@ -233,7 +233,9 @@ def _defaults_of(function: Any, label: str, receiver: str | None) -> dict[str, A
 
 
 def target_of(function: Any) -> Any:
-    """The callable itself, without the arguments that a partial has bound; raises `InvalidToolSignature`."""
+    """Return the callable itself, without the arguments that a partial has bound; raises
+    `InvalidToolSignature`.
+    """
     while isinstance(function, functools.partial):
         function = function.func
     if isinstance(function, classmethod):
@@ -260,7 +262,7 @@ def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _unwrapped(text: str) -> str:
-    """A description without its line breaks, and without the examples that are for people."""
+    """Return a description without its line breaks, and without the examples that are for people."""
     return _LINE_BREAK.sub(" ", text.partition(">>>")[0].strip())
 
 
@@ -275,7 +277,7 @@ def _is_a(hint: Any, kind: type) -> bool:
 def _shown_names(
     parameters: Mapping[str, ReadField], param_names: Sequence[str] | None, label: str
 ) -> dict[str, str]:
-    """The names that the model gives: those of `param_names`, else the aliases of the fields."""
+    """Return the names that the model gives: those of `param_names`, else the aliases of the fields."""
     shown = [parameters[name].alias or name for name in parameters] if param_names is None else [*param_names]
     if len(shown) != len(parameters) or len(set(shown)) != len(shown):
         raise InvalidToolSignature(
@@ -287,7 +289,7 @@ def _shown_names(
 
 
 def with_field_defaults(function: Callable[..., Any], fields: Mapping[str, FieldInfo]) -> Callable[..., Any]:
-    """The function with the defaults of its fields, so that it never receives a `FieldInfo`.
+    """Return the function with the defaults of its fields, so that it never receives a `FieldInfo`.
 
     A parameter whose field has no default must be given.
     """

@@ -52,7 +52,9 @@ class ReadField(NamedTuple):
 
 
 def _is_field(note: object) -> TypeGuard[FieldInfo]:
-    """Whether something is what pydantic's `Field(...)` returns; pydantic need not be imported to know."""
+    """Return whether something is what pydantic's `Field(...)` returns; pydantic need not be imported to
+    know.
+    """
     return type(note).__name__ == "FieldInfo" and type(note).__module__ == "pydantic.fields"
 
 
@@ -110,7 +112,7 @@ class Shape(NamedTuple):
 def type_hints(
     function: Any, names: Mapping[str, Any] | None = None, unread: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The hints of a function or class, with forward references resolved.
+    """Return the hints of a function or class, with forward references resolved.
 
     `names` are further names that a quoted hint may use, `unread` parameters whose hints may stay
     unknown. Raises `InvalidToolSignature`.
@@ -177,7 +179,7 @@ class Describer:
         return self._by_pydantic(kind)
 
     def _named(self, kind: Any, describe: Callable[[], Schema]) -> Schema:
-        """Described in place, unless it contains itself: then by reference."""
+        """Describe a class in place, unless it contains itself: then by reference."""
         name: str = kind.__name__
         reference: Schema = {"$ref": f"#/$defs/{name}"}
         if kind in self._open:

@@ -15,12 +15,12 @@ REQUIRED: Any = inspect.Parameter.empty
 
 
 def object_schema(properties: Schema, required: list[str]) -> Schema:
-    """An object with these properties and no others."""
+    """Return an object with these properties and no others."""
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
-    """The schema with its default, if there is one, it is JSON and the schema allows it."""
+    """Return the schema with its default, if there is one, it is JSON and the schema allows it."""
     if isinstance(default, Enum):
         default = default.value
     if default is REQUIRED or (default is None and not allows_null(schema)):
@@ -34,7 +34,7 @@ def with_default(schema: Schema, default: Any) -> Schema:
 
 
 def allows_null(schema: Schema, definitions: Mapping[str, Schema] | None = None) -> bool:
-    """Whether a schema takes null; what an unknown reference points to does not."""
+    """Return whether a schema takes null; what an unknown reference points to does not."""
     if "$ref" in schema:
         target = resolved(schema, definitions or {})
         return bool(target) and allows_null(target, definitions)
@@ -47,12 +47,12 @@ def allows_null(schema: Schema, definitions: Mapping[str, Schema] | None = None)
 
 
 def resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """What a reference to a definition points to; any other schema as it is."""
+    """Return what a reference to a definition points to; any other schema as it is."""
     return definitions.get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema
 
 
 def pointed_at(schema: Any, pointer: str) -> Any:
-    """What a JSON Pointer points to in a schema; None if that is nothing.
+    """Return what a JSON Pointer points to in a schema; None if that is nothing.
 
     >>> pointed_at({"$defs": {"a/b": [{"type": "string"}]}}, "/$defs/a~1b/0")
     {'type': 'string'}
@@ -79,7 +79,7 @@ SINGLE = (
 
 
 def subschemas(schema: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The schemas directly within a schema, each with its path; data such as defaults is left out."""
+    """Yield the schemas directly within a schema, each with its path; data such as defaults is left out."""
     for keyword, value in schema.items() if isinstance(schema, Mapping) else ():
         if keyword in MAPS and isinstance(value, Mapping):
             yield from (((keyword, name), child) for name, child in value.items())

@@ -42,11 +42,11 @@ class References:
         self._walk(schema, depth, _Resource(schema), keywords=True)
 
     def outside(self) -> Iterator[str]:
-        """The references to something outside the schema."""
+        """Return the references to something outside the schema."""
         return (text for text, base in self._found if self._resource_of(text, base) is None)
 
     def nowhere(self) -> Iterator[str]:
-        """The references to something that is not in the schema, or that is not a schema itself."""
+        """Return the references to something that is not in the schema, or that is not a schema itself."""
         return (text for text, base in self._found if not self._leads(text, self._resource_of(text, base)))
 
     def _resource_of(self, text: str, base: _Resource) -> _Resource | None:
@@ -76,7 +76,7 @@ class References:
                 self._walk(child, depth - 1, resource, keywords=has_keywords)
 
     def _enter(self, node: dict[str, Any], resource: _Resource) -> _Resource:
-        """What a schema says of itself: its id, its anchors, and where it refers to."""
+        """Return what a schema says of itself: its id, its anchors, and where it refers to."""
         if isinstance(node.get("$schema"), str) and draft_of(node) != self._draft:
             raise InvalidSchema(
                 f"a schema of {self._draft} contains a schema of {draft_of(node)}",

@@ -15,7 +15,7 @@ STRICT_KEYWORDS = frozenset(_TABLE["strict"])
 
 
 def make_strict(schema: Schema, where: str) -> Schema:
-    """The schema within what OpenAI's strict mode takes: closed objects, every property required.
+    """Return the schema within what OpenAI's strict mode takes: closed objects, every property required.
 
     An optional property becomes nullable, and null stands for leaving it out (`without_nulls`).
     Keywords that strict mode refuses move into the description. Raises `InvalidToolSignature` for
@@ -86,7 +86,9 @@ def _with_notes(strict: Schema, schema: Schema) -> Schema:
 
 
 def without_nulls(value: Any, schema: Schema, definitions: Mapping[str, Schema]) -> Any:
-    """The value without the nulls that stand for what was left out, by the schema before `make_strict`."""
+    """Return the value without the nulls that stand for what was left out, by the schema before
+    `make_strict`.
+    """
     schema = resolved(schema, definitions)
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         value = without_nulls(value, choice, definitions)

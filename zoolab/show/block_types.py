@@ -34,12 +34,12 @@ class Room:
         self.left = size
 
     def text(self, text: str, limit: int = TEXT) -> dict[str, Any]:
-        """The beginning of a text, and how many characters are left out."""
+        """Return the beginning of a text, and how many characters are left out."""
         shown = self._fitting(text[:limit])
         return {"text": shown, "cut": len(text) - len(shown)}
 
     def line(self, value: Any, limit: int = LINE) -> str:
-        """Any value as text for a line, cut with an ellipsis."""
+        """Return any value as text for a line, cut with an ellipsis."""
         text = as_text(value)
         shown = self._fitting(text[:limit])
         self.left -= _ROW
@@ -53,7 +53,7 @@ class Room:
         return shown
 
     def facts(self, *rows: tuple[str, Any]) -> list[Block]:
-        """Names and values; a value of None is left out, and so is a block of nothing."""
+        """Return names and values; a value of None is left out, and so is a block of nothing."""
         shown = [[label, self.line(value)] for label, value in rows if value is not None]
         return [{"b": "facts", "rows": shown}] if shown else []
 
@@ -62,7 +62,7 @@ class Room:
         return {"b": "code", "label": label, "style": style, **self.text(text, limit)}
 
     def both_ends(self, label: str, text: str) -> Block:
-        """A text without its middle, if it is too long: what is new stands at its end."""
+        """Return a text without its middle, if it is too long: what is new stands at its end."""
         fits, cut = max(0, self.left), 0
         if len(text) > fits:
             head, tail = fits // 3, fits // 2
@@ -72,16 +72,16 @@ class Room:
         return {**block, "cut": cut or block["cut"]}
 
     def note(self, tone: str, text: str) -> Block:
-        """A remark: info, warn, error or fault."""
+        """Return a remark: info, warn, error or fault."""
         return {"b": "note", "tone": tone, "text": self.line(text, 2_000)}
 
     def remaining(self, number: int, noun: str) -> list[Block]:
-        """How much of a list is left out; nothing if nothing is left out."""
+        """Return how much of a list is left out; nothing if nothing is left out."""
         left_out = f"{count(number, f'more {noun}')} {'is' if number == 1 else 'are'} left out here."
         return [self.note("info", left_out)] if number > 0 else []
 
     def message(self, index: int, message: Message, new: bool = True, limit: int = 4_000) -> dict[str, Any]:
-        """A row of `messages`: who says it, what it says, what it asks for."""
+        """Return a row of `messages`: who says it, what it says, what it asks for."""
         others = other_fields(message)
         return {
             "i": index,
@@ -103,13 +103,15 @@ class Room:
     def messages(
         self, first: int, rows: Iterable[tuple[Message, bool]], limit: int = 4_000, old_limit: int = 4_000
     ) -> Block:
-        """Messages from index `first` on, each with whether it is new. The last ones get their room first."""
+        """Return messages from index `first` on, each with whether it is new. The last ones get their room
+        first.
+        """
         shown = list(enumerate(islice(rows, MAX_ROWS), first))
         made = [self.message(i, m, new, limit if new else old_limit) for i, (m, new) in reversed(shown)]
         return {"b": "messages", "rows": made[::-1]}
 
     def check(self, state: str, text: str, problem: Problem | None = None) -> dict[str, Any]:
-        """A row of a checklist: ok, bad, or none if it never came to that."""
+        """Return a row of a checklist: ok, bad, or none if it never came to that."""
         return {
             "state": state,
             "text": self.line(text),
@@ -119,7 +121,7 @@ class Room:
         }
 
     def difference(self, label: str, before: str, after: str) -> Block:
-        """Two texts, character by character."""
+        """Return two texts, character by character."""
         pieces = differences(before, after)
         if len(pieces) > _MAX_PIECES:
             pieces = [("del", before), ("ins", after)]
@@ -127,7 +129,9 @@ class Room:
         return {"b": "diff", "label": label, "pieces": shown}
 
     def stream(self, label: str, pieces: Sequence[str]) -> list[Block]:
-        """The pieces in which a text came; past 400 the rest is one piece. Nothing if it came whole."""
+        """Return the pieces in which a text came; past 400 the rest is one piece. Nothing if it came
+        whole.
+        """
         if not pieces:
             return []
         rest = "".join(pieces[_MAX_PIECES:])
@@ -136,14 +140,14 @@ class Room:
         return [folded({"b": "stream", "label": label, "pieces": cut})]
 
     def fault(self, fault: Fault) -> list[Block]:
-        """A fault that was injected, and what it changed."""
+        """Return a fault that was injected, and what it changed."""
         told = [self.note("fault", f"fault injected: {fault}")]
         if fault.before or fault.after:
             told.append(self.difference("before and after the fault", fault.before, fault.after))
         return told
 
     def nested(self, trace: TraceLog, title: str) -> Block:
-        """The trace of a sub-agent, and its steps in a line each."""
+        """Return the trace of a sub-agent, and its steps in a line each."""
         return {
             "b": "nested",
             "label": "a sub-agent did this",
@@ -161,7 +165,7 @@ def _size(text: str) -> int:
 
 
 def folded(block: Block) -> Block:
-    """The same block, marked as one that says in more detail what others say already.
+    """Return the same block, marked as one that says in more detail what others say already.
 
     The page folds it, and the terminal leaves it out.
     """
@@ -169,7 +173,7 @@ def folded(block: Block) -> Block:
 
 
 def sendable(value: Any) -> Any:
-    """Plain data as JSON that any browser reads: no lone surrogate, no NaN, no number past 2^53."""
+    """Return plain data as JSON that any browser reads: no lone surrogate, no NaN, no number past 2^53."""
     if isinstance(value, dict):
         return {visible(as_text(key)): sendable(child) for key, child in value.items()}
     if isinstance(value, list | tuple):

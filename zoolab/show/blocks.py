@@ -51,7 +51,7 @@ _BROKEN = (ZoolabError, AttributeError, TypeError, ValueError, LookupError, Recu
 
 
 def blocks(moment: Moment) -> list[Block]:
-    """What happened in a step, as plain data."""
+    """Return what happened in a step, as plain data."""
     room = Room(MAX_BYTES)
     told, original = blocks_of_record(moment, room, moment.step.record), moment.original
     if original is None or isinstance(moment.step.record, Decision):  # a permission tells it itself
@@ -61,7 +61,7 @@ def blocks(moment: Moment) -> list[Block]:
 
 
 def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
-    """The blocks of a step if it holds `record`, as the one that it held before it was answered."""
+    """Return the blocks of a step if it holds `record`, as the one that it held before it was answered."""
     match record:
         case ToolRegistry():
             return _define(room, record)
@@ -103,7 +103,7 @@ def _define(room: Room, registry: ToolRegistry) -> list[Block]:
 
 
 def _parameters_of(tool: Tool | None) -> list[tuple[str, Any, bool]]:
-    """The parameters that a tool's schema names: name, schema, and whether it is required."""
+    """Return the parameters that a tool's schema names: name, schema, and whether it is required."""
     schema = {} if tool is None else tool.parameters
     properties, required = schema.get("properties"), schema.get("required")
     known = required if isinstance(required, list) else []
@@ -132,7 +132,7 @@ def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
 
 
 def _signature(tool: Tool) -> inspect.Signature | None:
-    """The Python signature, without what `Annotated` adds to a type: that has a column of its own."""
+    """Return the Python signature, without what `Annotated` adds to a type: that has a column of its own."""
     function: Any = tool.function
     for evaluated in (True, False):  # an annotation in quotes may name what is not there
         try:
@@ -166,7 +166,7 @@ def _field(
 
 
 def _findings(room: Room, tools: Tool | list[Tool], said: set[Finding]) -> list[Block]:
-    """What `lint` finds in a tool, or in several together, but for what is said already."""
+    """Return what `lint` finds in a tool, or in several together, but for what is said already."""
     try:
         found = [finding for finding in lint(tools) if finding not in said]
     except _BROKEN as error:  # of several, it is said at the tool that is to blame
@@ -204,7 +204,9 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
 
 
 def _sent(room: Room, reply: Reply | None) -> list[Block]:
-    """What the model class sent instead of the request, added to it or left out, as far as it is known."""
+    """Return what the model class sent instead of the request, added to it or left out, as far as it is
+    known.
+    """
     if reply is None:
         return []
     told = [room.note("warn", line) for line in reply.omissions]
@@ -224,7 +226,7 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
 
 
 def _is_text(message: Any) -> bool:
-    """Whether a message of any API is a text alone: then it is the same in all of them."""
+    """Return whether a message of any API is a text alone: then it is the same in all of them."""
     return isinstance(message, dict) and isinstance(message.get("content"), str) and len(message) == 2
 
 
@@ -283,7 +285,7 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
 
 
 def _faults_of_call(moment: Moment, room: Room) -> list[Block]:
-    """The faults that were injected into the call, or into the reply that it is the first call of."""
+    """Return the faults that were injected into the call, or into the reply that it is the first call of."""
     faults = faults_in(moment.reply, moment.step.slot)
     return [block for fault in faults[:10] for block in room.fault(fault)]
 
@@ -312,7 +314,7 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
 
 
 def arriving_blocks(room: Room, reply: Reply) -> list[Block]:
-    """What there is of a reply that still arrives: its text, and the arguments of its calls."""
+    """Return what there is of a reply that still arrives: its text, and the arguments of its calls."""
     told = [room.both_ends("the text, as it arrives", reply.text)] if reply.text else []
     for name, _, arguments in calls_of(reply.message)[:MAX_ROWS]:
         told.append(room.both_ends(f"the arguments of {room.line(name, 80)}, as they arrive", arguments))
@@ -337,7 +339,7 @@ def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
 
 
 def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
-    """The pieces of one call's arguments; a piece without an index goes on with the call before it."""
+    """Yield the pieces of one call's arguments; a piece without an index goes on with the call before it."""
     index = -1
     for delta in reply.pieces if reply is not None else ():
         parts = delta.get("tool_calls")
@@ -391,7 +393,9 @@ def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Proble
 
 
 def _schema_rows(room: Room, tool: Tool | None, problems: tuple[Problem, ...] | None) -> list[dict[str, Any]]:
-    """A row for each property, with what is wrong in it, then the rest; None if no schema was reached."""
+    """Return a row for each property, with what is wrong in it, then the rest; None if no schema was
+    reached.
+    """
     rows: list[dict[str, Any]] = []
     others = list(problems or ())
     for name, schema, required in _parameters_of(tool)[:MAX_ROWS]:

@@ -80,13 +80,13 @@ class Moment:
 
 
 def moments_of(trace: TraceLog) -> Iterator[Moment]:
-    """All steps of a trace in order, with one index of its turns."""
+    """Return all steps of a trace in order, with one index of its turns."""
     turns = trace.turns
     return (Moment(trace, seq, turns) for seq in range(len(trace.steps)))
 
 
 def kind_after(moment: Moment) -> Kind | None:
-    """The kind of step that a walk goes on with after its last one; None at its end."""
+    """Return the kind of step that a walk goes on with after its last one; None at its end."""
     step, slot = moment.step, moment.step.slot
     calls = moment.turn.calls if moment.turn is not None else {}
     more = slot is not None and slot + 1 < len(calls)

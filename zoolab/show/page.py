@@ -35,13 +35,15 @@ _STYLES = {"raw": "raw", "prose": "prose", "call": "raw call"}
 
 
 def render_page(trace: TraceLog) -> str:
-    """The story as a whole HTML page."""
+    """Return the story as a whole HTML page."""
     story = tag("main", tag("h1", "The story of a run"), *_story(trace), class_="zoolab-story page")
     return markup.page(f"zoolab: {one_line(prompt_of(trace), 60)}", story_style(), story)
 
 
 def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
-    """The story as a part of another page, such as a notebook's output: folded, with about `most` steps."""
+    """Return the story as a part of another page, such as a notebook's output: folded, with about `most`
+    steps.
+    """
     opening, *turns, ending = _story(trace, most)
     parts = [folded(f"{count(len(trace), 'step')}, turn by turn", *turns)] if turns else []
     parts.append(folded(f"messages[] at the end: {count(len(trace.messages), 'message')}", ending))
@@ -49,7 +51,9 @@ def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
 
 
 def shared_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
-    """The same without secrets, for what a notebook keeps; says so of a trace that no file could hold."""
+    """Return the same without secrets, for what a notebook keeps; says so of a trace that no file
+    could hold.
+    """
     try:
         return render_fragment(without_secrets(trace), most)
     except InvalidInput as error:
@@ -89,7 +93,7 @@ def _outcome(trace: TraceLog) -> Html:
 
 
 def _not_read(trace: TraceLog) -> Html | None:
-    """What the file had and this page has not."""
+    """Return what the file had and this page has not."""
     lines = not_read(trace)
     told = tag("ul", *(tag("li", clipped(line, 400)) for line in lines))
     return folded(f"{count(len(lines), 'place')} of the file not read", told) if lines else None
@@ -143,7 +147,7 @@ def _cards(trace: TraceLog, most: int) -> Iterator[tuple[Moment, Html]]:
 
 
 def card_of(moment: Moment, brief: bool = False) -> Html:
-    """The card of one step; a brief one leaves out what the step holds."""
+    """Return the card of one step; a brief one leaves out what the step holds."""
     step, seq = moment.step, moment.seq
     content: list[Html | None] = [note("left out: the page is full")]
     original = None if brief else moment.original
@@ -171,7 +175,9 @@ def card_of(moment: Moment, brief: bool = False) -> Html:
 
 
 def _header(moment: Moment, original: Record | None) -> Html:
-    """What step it is, of which call, and how it ended; `original` is what it held before it was answered."""
+    """Show what step it is, of which call, and how it ended; `original` is what it held before it was
+    answered.
+    """
     step = moment.step
     number = tag("span", f"step {moment.seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
     where = None
@@ -236,7 +242,7 @@ def _heading(title: str, remark: str) -> Html:
 
 
 def render_blocks(blocks: list[Block]) -> Html:
-    """The blocks in order; those that are marked as details are folded."""
+    """Return the blocks in order; those that are marked as details are folded."""
     made = []
     for each in blocks:
         fold = each.get("fold") and each["b"] != "note"
@@ -245,7 +251,7 @@ def render_blocks(blocks: list[Block]) -> Html:
 
 
 def render_message(row: dict[str, Any], name: str | None = None) -> Html:
-    """One message: its role, its content and its calls."""
+    """Return one message: its role, its content and its calls."""
     calls = (
         join(
             tag("p", "asks for ", code(call["name"]), " as ", code(call["id"])),

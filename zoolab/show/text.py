@@ -14,13 +14,15 @@ WIDTH = 2_000
 
 
 def details(moment: Moment) -> list[str]:
-    """What a terminal shows of a step below its headline."""
+    """Return what a terminal shows of a step below its headline."""
     lines = [line for block in blocks(moment) if not block.get("fold") for line in _lines(block)]
     return [line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line):,} characters)" for line in lines]
 
 
 def display_lines(trace: TraceLog) -> list[str]:
-    """One line for people about each result: the tool, whether it worked, how long it took, its value."""
+    """Return one line for people about each result: the tool, whether it worked, how long it took, its
+    value.
+    """
     lines = []
     for call in (call for turn in trace.turns for call in turn.calls.values() if call.result is not None):
         outcome, error = call.outcome, call.error
@@ -32,7 +34,7 @@ def display_lines(trace: TraceLog) -> list[str]:
 
 
 def _lines(block: Block) -> Iterator[str]:
-    """The lines of one block. The headline sums up the facts, but for what describes a tool."""
+    """Yield the lines of one block. The headline sums up the facts, but for what describes a tool."""
     match block["b"]:
         case "note":
             yield block["text"]

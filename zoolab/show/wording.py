@@ -29,7 +29,7 @@ _MAX_PRETTY = 20_000
 
 
 def headline(step: Step) -> str:
-    """What happened in a step, in one line."""
+    """Return what happened in a step, in one line."""
     match step.record:
         case ToolRegistry() as tools:
             names = ", ".join(tool.name for tool in tools)
@@ -71,12 +71,14 @@ def _origin(outcome: Outcome) -> str:
 
 
 def as_text(value: Any) -> str:
-    """Any value as text: text as it is, JSON if it is JSON, else Python's own form. Never fails."""
+    """Return any value as text: text as it is, JSON if it is JSON, else Python's own form. Never fails."""
     return value if isinstance(value, str) else pretty(value)
 
 
 def pretty(value: Any) -> str:
-    """Data as JSON: on several lines if that helps the reader and costs little; else as Python shows it."""
+    """Return data as JSON: on several lines if that helps the reader and costs little; else as Python shows
+    it.
+    """
     try:
         text = json.dumps(value, ensure_ascii=False)
         return json.dumps(value, ensure_ascii=False, indent=1) if 72 < len(text) < _MAX_PRETTY else text
@@ -85,7 +87,7 @@ def pretty(value: Any) -> str:
 
 
 def python_form(value: Any) -> str:
-    """A value as Python shows it, whatever its class does; if a file kept a part of it, that part."""
+    """Return a value as Python shows it, whatever its class does; if a file kept a part of it, that part."""
     try:
         return value.text if isinstance(value, Shown) else repr(value)
     except BaseException:  # `repr` may raise SystemExit
@@ -93,7 +95,7 @@ def python_form(value: Any) -> str:
 
 
 def python_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """The Python call that a tool call stands for.
+    """Return the Python call that a tool call stands for.
 
     >>> python_call("add", {"a": 42, "b": 58}), python_call("f", {"not a name": 1})
     ('add(a=42, b=58)', "f(**{'not a name': 1})")
@@ -105,14 +107,14 @@ def python_call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def type_of(schema: Any, depth: int = 3) -> str:
-    """What a JSON Schema takes, in a few words: those of an error, and of a list what is in it."""
+    """Return what a JSON Schema takes, in a few words: those of an error, and of a list what is in it."""
     if depth and isinstance(schema, dict) and schema.get("type") == "array" and "items" in schema:
         return f"array of {type_of(schema['items'], depth - 1)}"
     return schema_words(schema)
 
 
 def other_fields(message: Message) -> dict[str, Any]:
-    """What a message has beyond what every message has, a refusal for instance."""
+    """Return what a message has beyond what every message has, a refusal for instance."""
     usual = ("role", "content", "tool_calls", "tool_call_id")
     return {key: value for key, value in message.items() if key not in usual and value is not None}
 
@@ -136,21 +138,23 @@ def content_of(message: Message) -> str:
 
 
 def change_as_text(diff: MessagesDiff) -> str:
-    """How `messages[]` changed, in words."""
+    """Return how `messages[]` changed, in words."""
     if diff.removed or diff.added:
         return f"messages[]: {diff}"
     return f"messages[] unchanged ({count(diff.kept, 'message')})"
 
 
 def prompt_of(trace: TraceLog) -> str:
-    """The last thing that the user said before the first reply."""
+    """Return the last thing that the user said before the first reply."""
     request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
     sent = reversed(request.messages) if request is not None else ()
     return next((content_of(message) for message in sent if message.get("role") == "user"), "")
 
 
 def totals_of(trace: TraceLog) -> dict[str, Any]:
-    """Tokens as the endpoints counted them, with those of sub-agents; time if known, errors, turns, calls."""
+    """Return tokens as the endpoints counted them, with those of sub-agents; time if known, errors, turns,
+    calls.
+    """
     steps = trace.steps
     tokens = tokens_used(steps)
     ms = round(trace.started[-1] * 1000, 1) if steps else 0
@@ -166,6 +170,6 @@ def totals_of(trace: TraceLog) -> dict[str, Any]:
 
 
 def not_read(trace: TraceLog) -> list[str]:
-    """What the reader of another program's file did not understand, with place and reason."""
+    """Return what the reader of another program's file did not understand, with place and reason."""
     found = trace.meta.get("not_read")
     return [each for each in found[:200] if isinstance(each, str)] if isinstance(found, list) else []

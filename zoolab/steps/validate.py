@@ -23,7 +23,7 @@ class Repairer(Protocol):
     """Proposes arguments in place of broken ones, or None."""
 
     def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None:
-        """Other text for `raw`, which does not parse or does not meet `schema`; None to leave it."""
+        """Return other text for `raw`, which does not parse or does not meet `schema`; None to leave it."""
         ...
 
 

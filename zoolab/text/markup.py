@@ -41,7 +41,7 @@ NO_SCRIPT = Html()
 
 
 def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> Html:
-    """An element. Text among the children is escaped, `Html` is not, None is left out.
+    """Return an element. Text among the children is escaped, `Html` is not, None is left out.
 
     Attributes are written as in Python: `class_`, `aria_label`; None leaves one out.
 
@@ -65,13 +65,13 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
 
 
 def join(*children: str | None) -> Html:
-    """Children side by side; text is escaped."""
+    """Return children side by side; text is escaped."""
     given = (child for child in children if child is not None)
     return Html("".join(c if isinstance(c, Html) else escape(visible(c), quote=False) for c in given))
 
 
 def visible(text: str) -> str:
-    """Text whose control characters and lone surrogates can be seen; else as it is."""
+    """Return text whose control characters and lone surrogates can be seen; else as it is."""
     if text.isprintable():
         return text
     text = text.translate(_PICTURES)
@@ -79,19 +79,20 @@ def visible(text: str) -> str:
 
 
 def clipped(text: str, limit: int = MAX_TEXT) -> str:
-    """Text for a line, cut at `limit` characters."""
+    """Return text for a line, cut at `limit` characters."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
 def code(text: str, limit: int = 200) -> Html:
-    """A name, an id or a value within a line."""
+    """Return a name, an id or a value within a line."""
     return tag("code", clipped(text, limit))
 
 
 def block(
     text: str | Iterable[tuple[str, str]], label: str, style: str = "raw", limit: int = MAX_TEXT
 ) -> Html:
-    """A text, or its pieces, each with "ins", "del" or "" for neither: `raw` as code, `prose` as speech.
+    """Return a text, or its pieces, each with "ins", "del" or "" for neither: `raw` as code, `prose` as
+    speech.
 
     A screen reader says the label if the text is long enough to be scrolled.
     """
@@ -111,7 +112,7 @@ def block(
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """A table; the first cell of a row names the row."""
+    """Return a table; the first cell of a row names the row."""
     body = []
     for first, *others in rows:
         labelled = zip(headings[1:], others, strict=True)
@@ -122,24 +123,25 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def facts(*pairs: tuple[str, str | None]) -> Html | None:
-    """Names and values; a value of None is left out, and so is a list of nothing."""
+    """Return names and values; a value of None is left out, and so is a list of nothing."""
     shown = [tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs if value is not None]
     return tag("dl", *shown, class_="facts") if shown else None
 
 
 def folded(summary: str, *children: str | None) -> Html:
-    """Content that is there when somebody asks for it."""
+    """Return content that is there when somebody asks for it."""
     return tag("details", tag("summary", summary), *children)
 
 
 def note(*children: str | None) -> Html:
-    """A remark of the page itself, as what it leaves out."""
+    """Return a remark of the page itself, as what it leaves out."""
     return tag("p", *children, class_="note")
 
 
 def page(title: str, style: Html, *children: str | None, script: Html = NO_SCRIPT) -> str:
-    """A whole page that fetches nothing, and runs nothing but a `script` of zoolab's own: it may use its one
-    style sheet, and pictures within it."""
+    """Return a whole page that fetches nothing, and runs nothing but a `script` of zoolab's own: it may use
+    its one style sheet, and pictures within it.
+    """
     allowed = f"style-src {digest_of(style)}; img-src data:"
     if script:
         allowed += f"; script-src {digest_of(script)}"
@@ -158,12 +160,14 @@ def page(title: str, style: Html, *children: str | None, script: Html = NO_SCRIP
 
 
 def digest_of(text: str) -> str:
-    """A script or a style, as a content security policy names what it allows."""
+    """Return a script or a style, as a content security policy names what it allows."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 @cache
 def style_sheet(folder: str, name: str, root: str = ":root") -> Html:
-    """A style sheet of a page, after the colours and letters that all pages have: they are set on `root`."""
+    """Return a style sheet of a page, after the colours and letters that all pages have: they are set on
+    `root`.
+    """
     ground, own = read_shipped("zoolab.text", "ground.css"), read_shipped(folder, name)
     return Html(ground.replace(":root", root) + own)

@@ -15,12 +15,12 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things."""
+    """Return a number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(milliseconds: float) -> str:
-    """How long something took."""
+    """Return how long something took."""
     if not math.isfinite(milliseconds):
         return "unknown"
     if milliseconds < 1:
@@ -34,19 +34,19 @@ def duration(milliseconds: float) -> str:
 
 
 def size(number: int) -> str:
-    """How large something is; 1 kB is 1,000 bytes."""
+    """Return how large something is; 1 kB is 1,000 bytes."""
     return f"{number / 1000:,.0f} kB" if number >= 1000 else count(number, "byte")
 
 
 def listed(items: list[str], most: int) -> str:
-    """Names one after the other, at most so many."""
+    """Return names one after the other, at most so many."""
     more = len(items) - most
     shown = [one_line(item, 80) for item in items[:most]]
     return ", ".join(shown + ([f"and {more:,} more"] if more > 0 else []))
 
 
 def differences(before: str, after: str) -> list[tuple[str, str]]:
-    """Two texts as pieces: "del" is in the first alone, "ins" in the second alone, "" in both.
+    """Return two texts as pieces: "del" is in the first alone, "ins" in the second alone, "" in both.
 
     >>> differences('{a: 1}', '{"a": 1}')
     [('', '{'), ('ins', '"'), ('', 'a'), ('ins', '"'), ('', ': 1}')]
@@ -65,7 +65,7 @@ def differences(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
-    """How many items two sequences have in common at their start, and of the rest at their end."""
+    """Return how many items two sequences have in common at their start, and of the rest at their end."""
     least = min(len(one), len(other))
     head = next((i for i in range(least) if one[i] != other[i]), least)
     least -= head
@@ -73,6 +73,6 @@ def common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
 
 
 def guarded(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula."""
+    """Return a text that a spreadsheet does not take for a formula."""
     begins = text.lstrip(" \u00a0\ufeff").startswith(_FORMULA)
     return f"'{text}" if begins else text

@@ -37,7 +37,7 @@ _NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 
 
 def find_calls(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
-    """The calls in a text, whatever family wrote it and whatever tools exist; none is an empty list.
+    """Return the calls in a text, whatever family wrote it and whatever tools exist; none is an empty list.
 
     The call that begins first decides the format, so that a call that is quoted in the arguments of
     another is none. `schemas` holds the parameters of the tools by name: where a family writes no
@@ -62,7 +62,7 @@ def _calls_in(said: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextC
 
 
 def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[TextCall]]:
-    """The calls that each format finds in a text, in order.
+    """Return the calls that each format finds in a text, in order.
 
     >>> [calls for calls in readings("[add(a=1)]") if calls]
     [[TextCall(name='add', arguments='{"a":1}', wanted=None, at=0, end=10)]]
@@ -79,7 +79,7 @@ def _registered() -> tuple[Callable[[str, Mapping[str, Any]], list[TextCall]], .
 
 
 def notes(text: str) -> tuple[str, ...]:
-    """What somebody should know who wonders why a text gave these calls, or none.
+    """Return what somebody should know who wonders why a text gave these calls, or none.
 
     A text with the begin of a call, in whatever family, gives a call or a note.
 
@@ -98,7 +98,7 @@ def notes(text: str) -> tuple[str, ...]:
 
 
 def notes_on_thought(thought: str) -> tuple[str, ...]:
-    """A note if what would be a call is only thought.
+    """Return a note if what would be a call is only thought.
 
     >>> notes_on_thought('I could call {"name": "f", "arguments": {}}.')
     ('a thought holds a call of f, which does not run',)
@@ -131,12 +131,12 @@ def _note_on_none(said: str) -> str:
 
 
 def _is_named(value: Any) -> bool:
-    """Whether a member names a tool, itself or in an object of its own."""
+    """Return whether a member names a tool, itself or in an object of its own."""
     return isinstance(value.get("name") if isinstance(value, dict) else value, str)
 
 
 def _near_call(text: str) -> str:
-    """What kind of call a text without one looks like; empty if it looks like none."""
+    """Return what kind of call a text without one looks like; empty if it looks like none."""
     if MARKS["react"].search(text):
         return "a call in the ReAct form (Action:)"
     for found in Objects(text).every():

@@ -46,11 +46,11 @@ class JSONObject:
     end: int
 
     def value(self, key: str) -> Any:
-        """The value of a member; None if there is none."""
+        """Return the value of a member; None if there is none."""
         return self.members.get(key, (None, ""))[0]
 
     def raw(self, key: str) -> str:
-        """The text of a member: what is in the string if it is one, else its JSON as written."""
+        """Return the text of a member: what is in the string if it is one, else its JSON as written."""
         value, written = self.members[key]
         return value if isinstance(value, str) else written
 
@@ -63,7 +63,7 @@ class Objects:
         self._left = _ALLOWANCE
 
     def every(self) -> Iterator[JSONObject]:
-        """The objects as they begin, those inside of others included."""
+        """Yield the objects as they begin, those inside of others included."""
         for opening in _OBJECT.finditer(self.text):
             if (found := self.at(opening.start())) is not None:
                 yield found
@@ -71,7 +71,7 @@ class Objects:
                 return
 
     def at(self, start: int) -> JSONObject | None:
-        """The object that begins at `start`; None if there is none, or it is broken."""
+        """Return the object that begins at `start`; None if there is none, or it is broken."""
         if self._left < 0 or self.text[start : start + 1] != "{":
             return None
         members, end, cost = _object_at(self.text, start)
@@ -80,7 +80,7 @@ class Objects:
 
 
 def _object_at(text: str, start: int) -> tuple[Members | None, int, int]:
-    """The members of the object that begins at `start`, its end, and what it cost to read.
+    """Return the members of the object that begins at `start`, its end, and what it cost to read.
 
     None if it is broken. It is read in a window, since a JSONDecodeError counts the lines of all that
     comes before it.
@@ -144,14 +144,14 @@ Reader = Callable[[JSONObject], TextCall | None]
 
 
 def call_in(found: JSONObject, name: Any, arguments: str, wanted: Any) -> TextCall | None:
-    """The call that an object stands for; None if the name is none."""
+    """Return the call that an object stands for; None if the name is none."""
     if not isinstance(name, str):
         return None
     return TextCall(name, arguments, wanted if isinstance(wanted, str) else None, found.start, found.end)
 
 
 def with_arguments(found: JSONObject) -> TextCall | None:
-    """The call in an object with `name` and `arguments`, these as they were written."""
+    """Return the call in an object with `name` and `arguments`, these as they were written."""
     if "arguments" not in found.members:
         return None
     return call_in(found, found.value("name"), found.raw("arguments"), found.value("id"))
@@ -162,7 +162,7 @@ _AFTER = re.compile(r"```|</")
 
 
 def broken_calls(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[TextCall]:
-    """The objects that begin as a call does and are not in a span of those that are whole.
+    """Return the objects that begin as a call does and are not in a span of those that are whole.
 
     The arguments end at a fence, at a tag, at the next call on a line of its own, or with the text.
     """
@@ -190,7 +190,7 @@ def broken_calls(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[TextC
 
 
 def without_closers(arguments: str, most: int) -> str:
-    """Arguments without at most so many braces at the end that close nothing in them."""
+    """Return arguments without at most so many braces at the end that close nothing in them."""
     arguments = arguments.rstrip("` \t\r\n")
     for _ in range(most):
         if arguments.endswith("}") and arguments.count("}") > arguments.count("{"):
@@ -214,12 +214,12 @@ class Run:
     end: int
 
     def is_alone(self, text: str, before: re.Pattern[str]) -> bool:
-        """Whether the calls stand on lines of their own."""
+        """Return whether the calls stand on lines of their own."""
         return _begins(text, self.start, before) and _ENDS_LINE.match(text, self.end) is not None
 
 
 def read_plain(text: str) -> list[TextCall]:
-    """All objects with a `name` and `arguments` that stand on lines or in fences of their own.
+    """Return all objects with a `name` and `arguments` that stand on lines or in fences of their own.
 
     If there are none, the first such object in the prose. An object that holds calls, such as
     `{"tool_calls": [...]}`, gives all of them.
@@ -229,7 +229,7 @@ def read_plain(text: str) -> list[TextCall]:
 
 
 def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
-    """The calls on lines of their own; and those in the middle of prose, side by side in one list."""
+    """Return the calls on lines of their own; and those in the middle of prose, side by side in one list."""
     if '"arguments"' not in text:
         return [], []
     runs, spans = runs_in(text, with_arguments)
@@ -245,7 +245,7 @@ def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
 
 
 def runs_in(text: str, read: Reader, inside: bool = True) -> tuple[list[Run], list[tuple[int, int]]]:
-    """The calls in a text, also those `inside` of other objects, and the span of each."""
+    """Return the calls in a text, also those `inside` of other objects, and the span of each."""
     runs: list[Run] = []
     spans: list[tuple[int, int]] = []
     outer: JSONObject | None = None
@@ -272,7 +272,7 @@ def runs_in(text: str, read: Reader, inside: bool = True) -> tuple[list[Run], li
 
 
 def _begins(text: str, start: int, before_it: re.Pattern[str]) -> bool:
-    """Whether a line begins here, or what may come before a call in its line ends here."""
+    """Return whether a line begins here, or what may come before a call in its line ends here."""
     near = max(0, start - _NEAR)
     before = text[max(near, text.rfind("\n", near, start)) : start]
     return _MARKS.fullmatch(before) is not None or before_it.search(before.rstrip(" \t,;[")) is not None

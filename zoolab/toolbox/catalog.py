@@ -35,7 +35,7 @@ def tools_named(*names: str) -> ToolRegistry:
 
 
 def _tools_of(name: str, worlds: dict[str, ToolRegistry]) -> Iterable[Tool]:
-    """The tools of a name; single tools of a domain share the world of their domain."""
+    """Return the tools of a name; single tools of a domain share the world of their domain."""
     singles = starter_tools()
     if name in singles:
         return [singles[name]]

@@ -15,7 +15,7 @@ _Value = TypeVar("_Value")
 
 
 def look_up(table: Mapping[str, _Value], key: str, what: str) -> _Value:
-    """What a world knows under a name; raises `ResourceNotFound` with the names that there are."""
+    """Return what a world knows under a name; raises `ResourceNotFound` with the names that there are."""
     if key not in table:
         raise ResourceNotFound(f"no {what} {key!r}", expected=f"one of {', '.join(sorted(table))}")
     return table[key]
@@ -109,6 +109,6 @@ TOOLS: tuple[Tool, ...] = (
 
 
 def starter_tools(*names: str) -> ToolRegistry:
-    """The tools of those names, or all ten."""
+    """Return the tools of those names, or all ten."""
     registry = ToolRegistry(TOOLS)
     return registry if not names else ToolRegistry(registry[name] for name in names)

@@ -116,7 +116,7 @@ def turn_at(turns: Sequence[Turn], seq: int) -> int:
 
 
 def question_at(turns: Sequence[Turn], seq: int) -> int:
-    """The position of the turn that began the question to which a step belongs; 0 before the first."""
+    """Return the position of the turn that began the question to which a step belongs; 0 before the first."""
     return max((i for i in range(turn_at(turns, seq) + 1) if turns[i].asks), default=0)
 
 

@@ -240,7 +240,9 @@ def read_into(trace: TraceLog, path: str | Path) -> None:
 
 
 def _advice(ours: bool) -> str:
-    """What to do about a file that cannot be read, by whether it begins like a trace of zoolab's own."""
+    """Return what to do about a file that cannot be read, by whether it begins like a trace of
+    zoolab's own.
+    """
     return "save the trace again" if ours else "zoolab inspect reads what other programs write"
 
 

@@ -269,7 +269,7 @@ class TraceLog(Recording):
         return self.messages_at(len(self.steps) - 1) if self.steps else []
 
     def messages_at(self, step: int | Step) -> list[Message]:
-        """`messages[]` as it stood after a step, rebuilt from the journal.
+        """Return `messages[]` as it stood after a step, rebuilt from the journal.
 
         >>> from zoolab import Scripted, Trace, walk
         >>> trace = Trace.record(walk("Hi", [], Scripted(["Hello"])))
@@ -358,7 +358,7 @@ class TraceLog(Recording):
         return visible(f"<Trace {self.run_id}: {len(self.steps)} steps, {turns} turns, {self.outcome}>")
 
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
-        """Once the walk has gone on, an answered step shows what it was answered with."""
+        """Show in an answered step, once the walk has gone on, what it was answered with."""
         self.journal.commit(before_next)
         seq, step = len(self.steps) - 1, self.steps[-1]
         given = answer.record if isinstance(answer, Step) else answer
@@ -371,14 +371,14 @@ class TraceLog(Recording):
 
 
 def _before(step: Step) -> Messages:
-    """`messages[]` before a step, and before it was condensed for it."""
+    """Return `messages[]` before a step, and before it was condensed for it."""
     if isinstance(step.messages, Condensed):
         return step.messages.before
     return step.messages.first(len(step.messages) - step.appended)
 
 
 def _answered(step: Step, answer: Record | Step) -> Messages:
-    """`messages[]` after a last step that was answered: its result may be another one."""
+    """Return `messages[]` after a last step that was answered: its result may be another one."""
     given = answer.record if isinstance(answer, Step) else answer
     if not isinstance(given, Result) or step.call is None:
         return step.messages

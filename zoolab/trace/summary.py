@@ -84,7 +84,9 @@ def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
 
 
 def tokens_used(steps: Iterable[Step]) -> Tokens:
-    """Tokens of the replies, with those of sub-agents, as the endpoints counted them; None if none did."""
+    """Return tokens of the replies, with those of sub-agents, as the endpoints counted them; None if none
+    did.
+    """
     return Tokens.total(reply.usage for reply in replies_of(steps))
 
 

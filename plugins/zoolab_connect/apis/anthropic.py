@@ -139,7 +139,7 @@ class Anthropic(Translated):
         return {"type": "error", "error": {"type": kind, "message": said}}
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """Blocks grow, by index."""
+        """Join events: blocks grow, by index."""
         answer: Body = {}
         blocks: list[Body] = []
         at: dict[str, Body] = {}
@@ -266,7 +266,9 @@ class Anthropic(Translated):
 
 
 def _enforceable(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The nearest schema that the API takes: of closed objects, without limits; None if there is none."""
+    """Return the nearest schema that the API takes: of closed objects, without limits; None if there
+    is none.
+    """
     made: dict[str, Any] = plain(schema)
     waiting: list[Any] = [made]
     while waiting:
@@ -307,7 +309,7 @@ def _tool_use(call: tuple[str | None, str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _without_blanks(placed: list[Placed], notes: Notes) -> list[Placed]:
-    """Messages without texts of blanks beside calls, which the API refuses."""
+    """Return messages without texts of blanks beside calls, which the API refuses."""
     made = []
     for index, message in placed:
         text = message["content"] if message["role"] == "assistant" else None
@@ -332,7 +334,7 @@ def _thinking_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _is_thinking(block: dict[str, Any]) -> bool:
-    """Whether a block is thinking that can go back: without its signature, the API refuses it."""
+    """Return whether a block is thinking that can go back: without its signature, the API refuses it."""
     kind = block.get("type")
     return kind == "redacted_thinking" or (kind == "thinking" and isinstance(block.get("signature"), str))
 
@@ -344,7 +346,7 @@ def _result_block(message: Message) -> dict[str, Any]:
 
 
 def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
-    """The messages of a turn: a user's one may hold several results."""
+    """Return the messages of a turn: a user's one may hold several results."""
     role, content = turn.get("role"), turn.get("content")
     if role not in ("system", "user", "assistant"):
         raise reading.junk("messages of system, user and assistant")
@@ -361,7 +363,7 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
 
 
 def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
-    """The assistant's message that blocks make; the calls that the API answers itself are left out."""
+    """Return the assistant's message that blocks make; the calls that the API answers itself are left out."""
     texts = [reading.text(block.get("text")) for block in blocks if block.get("type") == "text"]
     calls = [block for block in blocks if block.get("type") == "tool_use"]
     made = [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls]
@@ -371,7 +373,7 @@ def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
 
 
 def _in_order(block: dict[str, Any]) -> str | int:
-    """What a block is in the order of its message; nothing if it is left out."""
+    """Return what a block is in the order of its message; nothing if it is left out."""
     if _is_thinking(block):
         return THINKING
     kind = block.get("type")
@@ -399,14 +401,14 @@ def _text_in(block: dict[str, Any], reading: Reading) -> str:
 
 
 def _grown(delta: Body) -> Body:
-    """What a delta adds to its block: a citation goes to the list of them."""
+    """Return what a delta adds to its block: a citation goes to the list of them."""
     fields = without(delta, ["type"])
     listed = {f"{key}s": [value] for key, value in fields.items() if isinstance(value, dict)}
     return listed | {key: value for key, value in fields.items() if not isinstance(value, dict)}
 
 
 def _block(block: Body) -> tuple[Body, list[Body]]:
-    """A block as it begins, and its deltas; one that does not grow comes whole."""
+    """Return a block as it begins, and its deltas; one that does not grow comes whole."""
     match block:
         case {"type": "text", "text": str(text)}:
             return {**block, "text": ""}, [{"type": "text_delta", "text": part} for part in cut(text)]

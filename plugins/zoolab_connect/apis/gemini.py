@@ -195,7 +195,9 @@ class Gemini(Translated):
         return {"error": {"code": status, "message": said, "status": kind.upper() or "UNKNOWN"}}
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """Each event is a response with further parts of each candidate; those of the first are told."""
+        """Join events: each is a response with further parts of each candidate; those of the first are
+        told.
+        """
         answer: Body = {}
         candidates: dict[int, Body] = {}
         calls = CallDeltas()
@@ -225,7 +227,9 @@ class Gemini(Translated):
         return word if isinstance(word, str) else None
 
     def _ends_without_content(self, answer: Any) -> bool:
-        """Whether the API says why there is no content: the prompt was blocked, or a call was malformed."""
+        """Return whether the API says why there is no content: the prompt was blocked, or a call was
+        malformed.
+        """
         answer = as_dict(answer)
         candidate = next(iter(dicts_in(answer.get("candidates"))), {})
         end = self.ends.get(self._end_said(answer) or "", "stop")
@@ -262,7 +266,9 @@ class Gemini(Translated):
         return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
 
     def _read_reply(self, body: Any, reading: Reading) -> Message:
-        """The first candidate; thought signatures, which newer models want back, stay with what they sign."""
+        """Return the first candidate; thought signatures, which newer models want back, stay with what they
+        sign.
+        """
         expected = "a candidate with content"
         if self._ends_without_content(body):
             return reply_message(None, [])
@@ -340,7 +346,9 @@ class Gemini(Translated):
 
 
 def _in_camels(value: Any, level: int = 0) -> Any:
-    """A body with fields such as `functionCall`; clients may also write `function_call`, as litellm does."""
+    """Return a body with fields such as `functionCall`; clients may also write `function_call`, as litellm
+    does.
+    """
     if level < _DEEPEST and isinstance(value, list):
         return [_in_camels(each, level + 1) for each in value]
     if level >= _DEEPEST or not isinstance(value, dict):
@@ -355,7 +363,7 @@ def _in_camels(value: Any, level: int = 0) -> Any:
 
 
 def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of a schema as Gemini's SDKs write it: with types in capitals, and `nullable`.
+    """Return the JSON Schema of a schema as Gemini's SDKs write it: with types in capitals, and `nullable`.
 
     >>> json_schema({"type": "OBJECT", "properties": {"day": {"type": "STRING", "nullable": True}}})
     {'type': 'object', 'properties': {'day': {'type': ['string', 'null']}}}
@@ -397,7 +405,7 @@ def _parts_of(message: Message) -> list[dict[str, Any]]:
 
 
 def _result_and_back(text: str) -> tuple[str, str | None]:
-    """A result as it comes back, and the code of the warning where that is not as it went."""
+    """Return a result as it comes back, and the code of the warning where that is not as it went."""
     response = _response(text)
     wrapped = _wrapped(response)
     back = encode(response) if wrapped is None else wrapped
@@ -415,7 +423,7 @@ def _keeping(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
-    """The messages of a turn; each result says whose it is as its `tool_name`."""
+    """Return the messages of a turn; each result says whose it is as its `tool_name`."""
     parts = reading.objects(turn.get("parts"), "parts")
     role = turn.get("role", "user")
     if role == "model":
@@ -427,7 +435,9 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
 
 
 def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
-    """The assistant's message that parts make; thoughts, and what is neither text nor call, are left out."""
+    """Return the assistant's message that parts make; thoughts, and what is neither text nor call, are left
+    out.
+    """
     said = [part for part in parts if "text" in part and not part.get("thought")]
     calls = [_call_in(part, reading) for part in parts if "functionCall" in part]
     signatures = [kept for part in said if (kept := _keeping(part))]
@@ -452,7 +462,7 @@ def _response(text: str) -> dict[str, Any]:
 
 
 def _wrapped(response: dict[str, Any]) -> str | None:
-    """The text that stands for itself in a response, or None where the response is the result."""
+    """Return the text that stands for itself in a response, or None where the response is the result."""
     key = next(iter(response)) if len(response) == 1 else ""
     text = response.get(key)
     if not isinstance(text, str):
@@ -476,18 +486,20 @@ def _result_in(part: dict[str, Any], reading: Reading) -> Message:
 
 
 def _delta_of(part: Body, calls: CallDeltas) -> Message:
-    """What a part adds to the message."""
+    """Return what a part adds to the message."""
     call = as_dict(part.get("functionCall"))
     return calls.whole(call, "args") if call else text_delta(part.get("text"), part.get("thought"))
 
 
 def _is_open(part: Body) -> bool:
-    """Whether further pieces of a call will come."""
+    """Return whether further pieces of a call will come."""
     return as_dict(part.get("functionCall")).get("willContinue") is True
 
 
 def _is_piece(part: Body) -> bool:
-    """Whether a part is a piece of a call: these come if `streamFunctionCallArguments` asks for them."""
+    """Return whether a part is a piece of a call: these come if `streamFunctionCallArguments` asks for
+    them.
+    """
     call = part.get("functionCall")
     return isinstance(call, dict) and (
         "partialArgs" in call or "willContinue" in call or not call.get("name")
@@ -495,7 +507,7 @@ def _is_piece(part: Body) -> bool:
 
 
 def _continued(part: Body, more: Body) -> Body:
-    """A part with a call, and the next piece of it."""
+    """Return a part with a call, and the next piece of it."""
     known, call = as_dict(part.get("functionCall")), more["functionCall"]
     arguments = copied(as_dict(known.get("args"))) | as_dict(call.get("args"))
     for piece in dicts_in(call.get("partialArgs")):
@@ -528,7 +540,9 @@ def _put(arguments: Body, piece: Body) -> None:
 
 
 def _joined(parts: list[Body], more: list[Body]) -> list[Body]:
-    """Parts and further ones; a text goes on with the text before, unless that was signed; so does a call."""
+    """Return parts and further ones; a text goes on with the text before, unless that was signed; so does a
+    call.
+    """
     made = [*parts]
     for part in more:
         last = made[-1] if made else {}
@@ -545,7 +559,7 @@ def _joined(parts: list[Body], more: list[Body]) -> list[Body]:
 
 
 def _pieces(parts: list[Body]) -> Iterator[Body]:
-    """Parts as they are streamed: a text in pieces, with what signs it at the last one."""
+    """Yield parts as they are streamed: a text in pieces, with what signs it at the last one."""
     for part in parts:
         text = part.get("text")
         *pieces, last = cut(text) if isinstance(text, str) and text else [text]

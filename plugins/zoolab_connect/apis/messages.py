@@ -20,7 +20,7 @@ from zoolab.messages.outgoing import RAW
 
 
 def text_sent(message: Message) -> str:
-    """The text of a message, as it is sent: of all its parts together, and empty if there is none."""
+    """Return the text of a message, as it is sent: of all its parts together, and empty if there is none."""
     content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
@@ -30,7 +30,7 @@ def text_sent(message: Message) -> str:
 
 
 def role_of(message: Message) -> str:
-    """The role of a message: system, user, assistant or tool."""
+    """Return the role of a message: system, user, assistant or tool."""
     role = message.get("role")
     if role not in ROLES:
         raise InvalidInput(f"a message has role {excerpt(role)}", expected="system, user, assistant or tool")
@@ -38,7 +38,7 @@ def role_of(message: Message) -> str:
 
 
 def calls_sent(message: Message) -> list[tuple[str | None, str, dict[str, Any]]]:
-    """The id, the name and the parsed arguments of each call of an assistant message."""
+    """Return the id, the name and the parsed arguments of each call of an assistant message."""
     found = []
     for call in raw_calls(message):
         function = function_in(call, "a tool call")
@@ -47,7 +47,7 @@ def calls_sent(message: Message) -> list[tuple[str | None, str, dict[str, Any]]]
 
 
 def function_in(item: Any, what: str) -> dict[str, Any]:
-    """The `function` of a tool or of a call."""
+    """Return the `function` of a tool or of a call."""
     function = item.get("function") if isinstance(item, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise InvalidInput(f"{what} is {excerpt(item)}", expected="an object with a function that has a name")
@@ -55,7 +55,7 @@ def function_in(item: Any, what: str) -> dict[str, Any]:
 
 
 def answered_calls(messages: Sequence[Message]) -> list[tuple[int, int] | None]:
-    """For each message the call that it answers, as the number of its message and its slot, or None.
+    """Return for each message the call that it answers, as the number of its message and its slot, or None.
 
     A result belongs to the latest call with its id that has no result yet, because ids may repeat.
     """
@@ -73,7 +73,7 @@ def answered_calls(messages: Sequence[Message]) -> list[tuple[int, int] | None]:
 
 
 def tool_names(messages: Sequence[Message]) -> list[str]:
-    """For each message the name of the tool whose result it is; empty if it is not a result."""
+    """Return for each message the name of the tool whose result it is; empty if it is not a result."""
     names = []
     for message, answered in zip(messages, answered_calls(messages), strict=True):
         if answered is not None:
@@ -90,7 +90,9 @@ def tool_names(messages: Sequence[Message]) -> list[str]:
 
 
 def turns_of(messages: Sequence[Message]) -> list[list[tuple[Message, str]]]:
-    """The messages in turns, each beside the tool's name if it is a result: results in a row share a turn."""
+    """Return the messages in turns, each beside the tool's name if it is a result: results in a row share a
+    turn.
+    """
     pairs = zip(messages, tool_names(messages), strict=True)
     numbered = enumerate(pairs)
     groups = groupby(numbered, lambda each: "tool" if each[1][0]["role"] == "tool" else each[0])
@@ -103,7 +105,9 @@ def fresh_ids(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def extra(item: Mapping[str, Any], vendor: str, field: str) -> Any:
-    """A field that only one vendor's API has, as OpenAI's form keeps it: in `extra_content`; else None."""
+    """Return a field that only one vendor's API has, as OpenAI's form keeps it: in `extra_content`; else
+    None.
+    """
     found = item.get("extra_content")
     for key in (vendor, field):
         found = found.get(key) if isinstance(found, dict) else None
@@ -111,19 +115,23 @@ def extra(item: Mapping[str, Any], vendor: str, field: str) -> Any:
 
 
 def kept_as(place: tuple[str, str], value: Any) -> dict[str, Any]:
-    """The field of a message or a call that keeps what only one API has; no field if there is nothing."""
+    """Return the field of a message or a call that keeps what only one API has; no field if there is
+    nothing.
+    """
     vendor, field = place
     return {"extra_content": {vendor: {field: value}}} if value else {}
 
 
 def objects_kept(message: Mapping[str, Any], place: tuple[str, str]) -> list[dict[str, Any]]:
-    """The objects in the list that a message keeps at a place."""
+    """Return the objects in the list that a message keeps at a place."""
     items = extra(message, *place)
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def arguments_object(text: str) -> dict[str, Any]:
-    """Arguments as an object; blank is `{}`, and text that is not a strict JSON object goes under `_raw`."""
+    """Return arguments as an object; blank is `{}`, and text that is not a strict JSON object goes under
+    `_raw`.
+    """
     parsed = json_object(text)
     if parsed is None:
         return {RAW: text} if text.strip() else {}
@@ -132,7 +140,7 @@ def arguments_object(text: str) -> dict[str, Any]:
 
 
 def arguments_text(text: str) -> str:
-    """Arguments as the text of an object: as they are, or as `arguments_object` has them.
+    """Return arguments as the text of an object: as they are, or as `arguments_object` has them.
 
     >>> arguments_text('{"a": 1.0}'), arguments_text("{a: 1}")
     ('{"a": 1.0}', '{"_raw":"{a: 1}"}')
@@ -142,13 +150,13 @@ def arguments_text(text: str) -> str:
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """The object that a text is in strict JSON, or None."""
+    """Return the object that a text is in strict JSON, or None."""
     value = json_or(None, text)
     return value if isinstance(value, dict) else None
 
 
 def is_error(content: str) -> bool:
-    """Whether the text of a tool message says that the tool failed, in either envelope of zoolab."""
+    """Return whether the text of a tool message says that the tool failed, in either envelope of zoolab."""
     return content.startswith("ERROR: ") or (json_object(content) or {}).get("success") is False
 
 
@@ -157,12 +165,12 @@ def _is_text(part: Any) -> bool:
 
 
 def reply_message(text: str | None, calls: list[dict[str, Any]]) -> Message:
-    """An assistant message in OpenAI's form; empty text is None, and no calls are no `tool_calls`."""
+    """Return an assistant message in OpenAI's form; empty text is None, and no calls are no `tool_calls`."""
     return {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
 
 
 def paired_by_place(messages: list[Message], reading: Reading) -> list[Message]:
-    """Gives ids to calls and results that came without: a result answers the first open call of its tool.
+    """Give ids to calls and results that came without: a result answers the first open call of its tool.
 
     A result that says whose it is has that as its `tool_name`, which is taken out.
     """
@@ -184,7 +192,7 @@ def paired_by_place(messages: list[Message], reading: Reading) -> list[Message]:
 
 
 def joined_texts(items: Iterable[Message | str], role: str) -> list[Message]:
-    """The messages of a turn: the texts between two results are one message of this role."""
+    """Return the messages of a turn: the texts between two results are one message of this role."""
     made: list[Message] = []
     for is_text, group in groupby(items, lambda item: isinstance(item, str)):
         together: list[Any] = list(group)

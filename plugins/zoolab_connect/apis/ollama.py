@@ -142,7 +142,7 @@ class Ollama(Translated):
         return {"error": said}
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """Each line is a response with a further piece of the message."""
+        """Join lines: each is a response with a further piece of the message."""
         message: Body = {"role": "assistant", "content": ""}
         answer: Body = {}
         calls = CallDeltas()

@@ -19,7 +19,8 @@ THINKING, CALL = "thinking", "call"
 
 
 def in_order(message: Mapping[str, Any], vendor: str, thinking: int) -> Order:
-    """The order of a message with so many blocks of thinking: as it came, or the usual one if it was changed.
+    """Return the order of a message with so many blocks of thinking: as it came, or the usual one if it was
+    changed.
 
     >>> call = {"function": {"name": "now", "arguments": "{}"}}
     >>> in_order({"content": "Hm", "tool_calls": [call, call]}, "anthropic", 1)
@@ -33,7 +34,7 @@ def in_order(message: Mapping[str, Any], vendor: str, thinking: int) -> Order:
 def kept_in_order(
     place: tuple[str, str], thinking: list[dict[str, Any]], order: Iterable[str | int]
 ) -> dict[str, Any]:
-    """The field of a message that keeps its thinking, and the order if that is not the usual one."""
+    """Return the field of a message that keeps its thinking, and the order if that is not the usual one."""
     if not thinking:
         return {}
     vendor, field = place
@@ -45,7 +46,7 @@ def kept_in_order(
 def laid_out(
     order: Order, thinking: Iterable[Any], text: str, calls: Iterable[Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Each thing of a message in its order, with what it is: "thinking", "text" or "call"."""
+    """Yield each thing of a message in its order, with what it is: "thinking", "text" or "call"."""
     thoughts, made, start = iter(thinking), iter(calls), 0
     for each in order:
         if isinstance(each, int):
@@ -60,7 +61,7 @@ def _usual(thinking: int, text: int, calls: int) -> Order:
 
 
 def _amounts(order: Iterable[Any]) -> tuple[int, int, int]:
-    """How much thinking, text and calls an order has; nothing at all if it is not an order."""
+    """Return how much thinking, text and calls an order has; nothing at all if it is not an order."""
     order = list(order)
     lengths = [each for each in order if isinstance(each, int) and not isinstance(each, bool) and each > 0]
     thinking, calls = order.count(THINKING), order.count(CALL)
@@ -69,7 +70,7 @@ def _amounts(order: Iterable[Any]) -> tuple[int, int, int]:
 
 
 def _joined(order: Iterable[str | int]) -> Order:
-    """The order with pieces of text that follow each other as one."""
+    """Return the order with pieces of text that follow each other as one."""
     made: Order = []
     for each in order:
         last = made[-1] if made else ""

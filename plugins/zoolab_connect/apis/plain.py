@@ -47,7 +47,7 @@ class Notes(list[WireWarning]):
             self.add(code, path, message)
 
     def add_fields(self, code: str, given: Mapping[str, Any], made: Mapping[str, Any], path: Path) -> None:
-        """Notes which fields of an object are left out, filled in, or have another form."""
+        """Note which fields of an object are left out, filled in, or have another form."""
         for key in {**given, **made}:
             where = (*path, str(key))
             if key not in made:
@@ -95,19 +95,19 @@ Placed = tuple[int, Message]
 
 
 def kept(text: str) -> tuple[str, None]:
-    """A text that travels as it is."""
+    """Return a text that travels as it is."""
     return text, None
 
 
 def as_text_of_object(text: str) -> tuple[str, str | None]:
-    """Arguments that travel as the text of an object."""
+    """Return arguments that travel as the text of an object."""
     if not text.strip():
         return "{}", "arguments_rewritten"
     return text, None if arguments_text(text) == text else "arguments_wrapped"
 
 
 def as_object(text: str) -> tuple[str, str | None]:
-    """Arguments that travel as an object."""
+    """Return arguments that travel as an object."""
     travels = arguments_object(text)
     if travels.keys() == {RAW} and travels[RAW] == text:
         return text, "arguments_wrapped"
@@ -129,7 +129,7 @@ class Manner:
 
 
 def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) -> Message:
-    """One message made plain."""
+    """Return one message made plain."""
     if not isinstance(message, dict):
         raise InvalidInput(f"a message is {excerpt(message)}", expected="an object")
     own = message.get("role")
@@ -151,7 +151,7 @@ def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) ->
 
 
 def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
-    """Leaves out empty messages, because the API refuses them."""
+    """Leave out empty messages, because the API refuses them."""
     said = []
     for index, message in placed:
         if message["role"] == "tool" or message["content"] or message.keys() - {"role", "content"}:
@@ -162,7 +162,7 @@ def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
 
 
 def system_apart(placed: list[Placed], notes: Notes) -> list[Message]:
-    """Leaves out empty messages, and joins all system messages into one, before all other messages."""
+    """Leave out empty messages, and join all system messages into one, before all other messages."""
     placed = without_empty(placed, notes)
     found = [(place, *pair) for place, pair in enumerate(placed) if pair[1]["role"] == "system"]
     others = [message for _, message in placed if message["role"] != "system"]
@@ -204,7 +204,7 @@ def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]
 
 
 def plain_messages(given: list[Message], manner: Manner, notes: Notes) -> list[Placed]:
-    """All messages made plain, every call with an id, and every result with that of its call."""
+    """Return all messages made plain, every call with an id, and every result with that of its call."""
     plainly = [plain_message(m, ("messages", index), manner, notes) for index, m in enumerate(given)]
     fresh = fresh_ids(plainly)
     made: list[Message] = []

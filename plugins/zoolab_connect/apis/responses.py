@@ -127,7 +127,9 @@ class Responses(Translated):
         return "input" in body
 
     def asks(self, body: Mapping[str, Any]) -> bool:
-        """Whether `input` has a message or a result; requests for embeddings have a list of texts there."""
+        """Return whether `input` has a message or a result; requests for embeddings have a list of texts
+        there.
+        """
         items = dicts_in(body.get("input"))
         return any("role" in item or item.get("type") == "function_call_output" for item in items)
 
@@ -139,7 +141,9 @@ class Responses(Translated):
         return {"type": "function", **others, "parameters": function.get("parameters"), **sent}
 
     def outgoing(self, request: Request, model: str, **settings: Any) -> Body:
-        """OpenAI stores nothing unless asked: then only what is new goes out."""
+        """Return the body that goes out. OpenAI stores nothing unless asked: then only what is new
+        goes out.
+        """
         whole = self.to_body(request, model, **settings)
         if not whole.get("store"):
             return {"store": False, "include": ["reasoning.encrypted_content"], **whole}
@@ -153,7 +157,7 @@ class Responses(Translated):
         return {**whole, "input": whole["input"][known:], "previous_response_id": stored.get("id")}
 
     def incoming(self, request: Request, reply: Reply) -> Reply:
-        """With the id of a response that OpenAI has stored, for the next request."""
+        """Return the reply with the id of a response that OpenAI has stored, for the next request."""
         if reply.sent is None or reply.raw is None or not reply.sent.get("store"):
             return reply
         stored = {"id": reply.raw.get("id"), "digest": _digest([*request.messages, reply.message])}
@@ -163,7 +167,7 @@ class Responses(Translated):
         )
 
     def assemble(self, events: Iterable[Body], tell: Tell) -> Body:
-        """The last event holds the whole answer; until it comes, items grow by their place."""
+        """Join events: the last one holds the whole answer; until it comes, items grow by their place."""
         answer: Body = {}
         items: dict[str, Body] = {}
         calls = CallDeltas()
@@ -240,7 +244,7 @@ class Responses(Translated):
         return {**head, "output": output, **asked, **nothing}
 
     def _read_reply(self, body: Any, reading: Reading) -> Message:
-        """Texts are joined, and the calls that the API answers itself are left out."""
+        """Join the texts, and leave out the calls that the API answers itself."""
         expected = "a response with a list of output items"
         output = reading.object(body, expected).get("output")
         if not isinstance(output, list):
@@ -272,7 +276,7 @@ class Responses(Translated):
         return messages
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
-        """Assistant messages in a row become one where their items would be read as one."""
+        """Join assistant messages in a row where their items would be read as one."""
         made: list[Message] = []
         for index, message in without_empty(placed, notes):
             if _add(made, message):
@@ -332,7 +336,7 @@ def _reasoning_kept(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_order(item: dict[str, Any], reading: Reading) -> str | int:
-    """What an item is in the order of its message; nothing if it is left out."""
+    """Return what an item is in the order of its message; nothing if it is left out."""
     kind = item.get("type")
     if kind == "message":
         return len(_text_in(item.get("content"), reading))
@@ -349,7 +353,7 @@ def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:
 
 
 def _text_in(content: Any, reading: Reading) -> str:
-    """The text of content that is one text, or parts of text; a refusal is said in words as well."""
+    """Return the text of content that is one text, or parts of text; a refusal is said in words as well."""
     if isinstance(content, str):
         return content
     texts = []
@@ -363,7 +367,9 @@ def _text_in(content: Any, reading: Reading) -> str:
 
 
 def _unwrapped(item: dict[str, Any]) -> dict[str, Any]:
-    """An item of a request; of a call whose arguments went as text under `_raw`, the object that says so."""
+    """Return an item of a request; of a call whose arguments went as text under `_raw`, the object that says
+    so.
+    """
     arguments = item.get("arguments")
     sent = json_object(arguments) if isinstance(arguments, str) and RAW in arguments else None
     wrapped = sent is not None and sent.keys() == {RAW} and isinstance(sent[RAW], str)
@@ -377,7 +383,9 @@ def _call_in(item: dict[str, Any], reading: Reading) -> dict[str, Any]:
 
 
 def _custom_input(call: Mapping[str, Any]) -> str | None:
-    """The text that the call of a custom tool came with; None for another call, or if it was changed."""
+    """Return the text that the call of a custom tool came with; None for another call, or if it was
+    changed.
+    """
     arguments = call["function"].get("arguments")
     if extra(call, *_CUSTOM) is not True or not isinstance(arguments, str):
         return None
@@ -423,7 +431,7 @@ def _message_in(item: dict[str, Any], reading: Reading) -> Message | None:
 
 
 def _digest(messages: list[Message]) -> str:
-    """A name for what was said in a conversation; `extra_content` does not count."""
+    """Return a name for what was said in a conversation; `extra_content` does not count."""
     return digest(canonical([{**message, "extra_content": None} for message in messages]))
 
 
@@ -454,7 +462,7 @@ def _grow(item: Body, event: Body) -> None:
 
 
 def _part_at(item: Body, number: Any, kind: str) -> Body:
-    """The part of an item at a place; the last one, or a new one, if no part began there."""
+    """Return the part of an item at a place; the last one, or a new one, if no part began there."""
     parts = dicts_in(item.get("content"))
     if isinstance(number, int) and 0 <= number < len(parts):
         return parts[number]
@@ -465,7 +473,7 @@ def _part_at(item: Body, number: Any, kind: str) -> Body:
 
 
 def _rest(item: Body | None, whole: Any) -> str:
-    """What of the arguments of a call did not come in pieces."""
+    """Return what of the arguments of a call did not come in pieces."""
     came = str(as_dict(item).get("arguments") or "")
     return whole.removeprefix(came) if isinstance(whole, str) and whole.startswith(came) else ""
 

@@ -14,7 +14,8 @@ from zoolab.messages import Message
 
 
 def events_in(parts: Iterable[bytes]) -> Iterator[Body]:
-    """The events in the bytes of a stream: server-sent events, or one JSON object a line; `DONE` for [DONE].
+    """Yield the events in the bytes of a stream: server-sent events, or one JSON object a line; `DONE` for
+    [DONE].
 
     Only line feeds end a line: U+0085 and U+2028 may stand in JSON. A last line that was cut is left out.
     """
@@ -38,7 +39,7 @@ def _event_in(line: bytes) -> Iterator[Body]:
 
 
 def text_delta(text: Any, hidden: Any = False) -> Message:
-    """What a piece of text adds to a message; nothing if it is hidden."""
+    """Return what a piece of text adds to a message; nothing if it is hidden."""
     return {"content": text} if isinstance(text, str) and text and not hidden else {}
 
 
@@ -49,19 +50,19 @@ class CallDeltas:
         self._slots: dict[str, int] = {}
 
     def begin(self, place: str, call: Body, arguments: str = "") -> Message:
-        """The first delta of a call."""
+        """Return the first delta of a call."""
         slot = self._slots[place] = len(self._slots)
         own = {"id": call["id"]} if call.get("id") else {}
         function = {"name": call.get("name"), "arguments": arguments}
         return {"tool_calls": [{"index": slot, **own, "type": "function", "function": function}]}
 
     def whole(self, call: Body, field: str) -> Message:
-        """The only delta of a call whose arguments are an object in this field, or the text of one."""
+        """Return the only delta of a call whose arguments are an object in this field, or the text of one."""
         given = call.get(field) or {}
         return self.begin(str(len(self._slots)), call, given if isinstance(given, str) else encode(given))
 
     def more(self, place: str, arguments: Any) -> Message:
-        """A further delta of a call; empty if the block is not a call."""
+        """Return a further delta of a call; empty if the block is not a call."""
         if place not in self._slots or not arguments:
             return {}
         return {"tool_calls": [{"index": self._slots[place], "function": {"arguments": arguments}}]}

@@ -59,13 +59,13 @@ class Translated(Api):
     _tool_types: ClassVar[tuple[str, ...] | None] = None
 
     def asks(self, body: Mapping[str, Any]) -> bool:
-        """Whether it has a conversation."""
+        """Return whether it has a conversation."""
         return isinstance(body.get(self._conversation), list)
 
     # Replies and streams
 
     def reply(self, answer: Any) -> Reply:
-        """The reply in a whole answer; raises `ModelError` if there is none."""
+        """Return the reply in a whole answer; raises `ModelError` if there is none."""
         message = self.from_response(answer)
         word = self._end_said(answer)
         end = None if word is None else self.ends.get(word, word)
@@ -74,7 +74,7 @@ class Translated(Api):
         return Reply(message, finish, usage, answer.get("model") or answer.get("modelVersion"), raw=answer)
 
     def streamed(self, events: Iterable[object], tell: Tell = lambda _delta: None) -> Reply:
-        """The reply in the events of a stream; `tell` hears each delta when it arrives."""
+        """Return the reply in the events of a stream; `tell` hears each delta when it arrives."""
         pieces: list[Message] = []
 
         def keep(delta: Message) -> None:
@@ -95,15 +95,15 @@ class Translated(Api):
         return reply if whole else self._cut(reply)
 
     def _is_whole(self, answer: Body) -> bool:
-        """Whether a streamed answer came to its end."""
+        """Return whether a streamed answer came to its end."""
         return self._end_said(answer) is not None
 
     @abstractmethod
     def _end_said(self, answer: Body) -> str | None:
-        """The word of the API for why the reply ended; None if the answer does not say it."""
+        """Return the word of the API for why the reply ended; None if the answer does not say it."""
 
     def response(self, reply: Reply, model: str, id: str, created: int = 0) -> Body:
-        """A reply as the whole response of this API.
+        """Return a reply as the whole response of this API.
 
         `model` is the name that the program asked for, `id` what makes the ids of the response unique,
         `created` the seconds since 1970. Raises `InvalidInput` if the reply has no form here.
@@ -113,17 +113,19 @@ class Translated(Api):
 
     @abstractmethod
     def _response_fields(self, body: Body, reply: Reply, model: str, id: str, created: int) -> Body:
-        """What the response of a reply has beside its message, or in another way than the smallest one."""
+        """Return what the response of a reply has beside its message, or in another way than the smallest
+        one.
+        """
 
     def word_of(self, end: str | None) -> str | None:
-        """The API's word for an end that cut or filtered a reply; None for any other end."""
+        """Return the API's word for an end that cut or filtered a reply; None for any other end."""
         cut = end in ("length", "content_filter")
         return next((word for word, ours in self.ends.items() if ours == end), None) if cut else None
 
     # Requests
 
     def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
-        """The request as this format can say it, and what of it changed."""
+        """Return the request as this format can say it, and what of it changed."""
         notes, choice = Notes(), choice_of(request)
         messages = self._messages(request, notes)
         body = self._written(replace(request, messages=[]))
@@ -147,16 +149,18 @@ class Translated(Api):
         return self._read(body, Reading(body, "the body is", InvalidInput, left))
 
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-        """The assistant message as it comes back, and what of it changed."""
+        """Return the assistant message as it comes back, and what of it changed."""
         notes = Notes()
         return plain_message(message, (), self._manner, notes), tuple(notes)
 
     def from_response(self, body: Any) -> Message:
-        """The assistant message of a response that was not streamed; raises `ModelError` if it has none."""
+        """Return the assistant message of a response that was not streamed; raises `ModelError` if it has
+        none.
+        """
         return self._read_reply(body, Reading(body, "the endpoint answered", ModelError))
 
     def _written(self, plain: Request) -> dict[str, Any]:
-        """The body of a request that is plain already."""
+        """Return the body of a request that is plain already."""
         body, messages = self._fields(plain.settings), list(plain.messages)
         described, own = _answer_described(plain.settings), body.get(self._answer, {})
         if described and isinstance(own, dict) and (self._answer_beside_tools or not plain.tools):
@@ -205,19 +209,19 @@ class Translated(Api):
 
     @abstractmethod
     def _turns(self, messages: list[Message]) -> list[Any]:
-        """The conversation, in the words of this API."""
+        """Return the conversation, in the words of this API."""
 
     @abstractmethod
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]: ...
 
     @abstractmethod
     def _read_reply(self, body: Any, reading: Reading) -> Message:
-        """The assistant message in a response."""
+        """Return the assistant message in a response."""
 
     # Tools
 
     def _chosen(self, choice: str) -> Any:
-        """The choice of a tool: by default a word of OpenAI's, or a function by its name."""
+        """Return the choice of a tool: by default a word of OpenAI's, or a function by its name."""
         return choice if choice in CHOICES else {"type": "function", "name": choice}
 
     def _chosen_in(self, choice: Any, reading: Reading) -> str:
@@ -261,7 +265,7 @@ class Translated(Api):
     # Settings
 
     def placed(self, settings: Mapping[str, Any]) -> Fields:
-        """The settings of a model, with those that stand under another field moved there."""
+        """Return the settings of a model, with those that stand under another field moved there."""
         moved = {name: value for name, value in settings.items() if name in self.nested}
         if not moved:
             return dict(settings)
@@ -275,7 +279,7 @@ class Translated(Api):
         return {theirs: ours for ours, theirs in reversed([*self.renamed.items()])}
 
     def _alias(self, name: str) -> str:
-        """The name under which a setting may come back that went as `name`."""
+        """Return the name under which a setting may come back that went as `name`."""
         if name == "response_format":
             return self._answer
         theirs = self.renamed.get(name, "" if self._nest else name)
@@ -301,7 +305,7 @@ class Translated(Api):
         return {**fields, self._nest: {**known, **nested}} if known or nested else fields
 
     def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
-        """The field that asks for an answer with a schema; `own` is what it says already, and wins.
+        """Return the field that asks for an answer with a schema; `own` is what it says already, and wins.
 
         `described` is from `response_format`: the `name` and the `schema`, and whether it is `strict`.
         """
@@ -318,7 +322,7 @@ class Translated(Api):
 
 
 def our_word(theirs: Any, words: Mapping[str, str], reading: Reading, expected: str) -> str:
-    """Our word for one of another API's; `words` has theirs by ours."""
+    """Return our word for one of another API's; `words` has theirs by ours."""
     for ours, known in words.items():
         if theirs == known:
             return ours
@@ -333,7 +337,8 @@ def _answer_described(settings: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _with_arguments_as_written(message: Message, deltas: Iterable[Message]) -> Message:
-    """A message whose calls have the arguments that the model wrote, where the API made an object of them.
+    """Return a message whose calls have the arguments that the model wrote, where the API made an object of
+    them.
 
     What the deltas lack, or have twice, is taken from the answer.
     """

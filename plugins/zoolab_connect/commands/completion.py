@@ -134,7 +134,7 @@ compdef _zoolab zoolab
 
 
 def _described(word: tuple[str, str]) -> str:
-    """A word and what it does, as zsh's `_describe` takes them.
+    """Return a word and what it does, as zsh's `_describe` takes them.
 
     >>> _described(("a:b", "it's"))
     '\\'a\\\\:b:it\\'"\\'"\\'s\\''

@@ -87,12 +87,12 @@ def run_program(command: Sequence[str], case: Case, server: Endpoint, seconds: f
 
 
 def base_url(case: Case, server: Endpoint) -> str:
-    """The address of a case as clients of its API take it."""
+    """Return the address of a case as clients of its API take it."""
     return server.url_of(case.id) + ("/v1" if case.api in ("chat", "responses") else "")
 
 
 def environment(case: Case, url: str) -> dict[str, str]:
-    """The variables for a program: the address for its client, and what the case asks for."""
+    """Return the variables for a program: the address for its client, and what the case asks for."""
     tools = [all_tools()[name] for name in case.tools]
     told = {"case": case.id, "api": case.api, "url": url, "model": "any"}
     told_all = {**told, "prompt": case.prompt, "settings": case.settings, "tools": tools}

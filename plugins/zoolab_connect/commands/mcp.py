@@ -106,7 +106,7 @@ def serve_tools(options: argparse.Namespace) -> int:
 
 
 def _registry(target: str) -> ToolRegistry:
-    """The registry behind names of the toolbox, or behind MODULE:NAME; a function makes it anew."""
+    """Return the registry behind names of the toolbox, or behind MODULE:NAME; a function makes it anew."""
     module, _, name = target.partition(":")
     if not name:
         return tools_named(*target.split(","))

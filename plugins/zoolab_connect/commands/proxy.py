@@ -98,7 +98,7 @@ def _serve(seen: Seen) -> int:
 
 
 def answers(where: str | None) -> Model | str | None:
-    """Who answers: a model of zoolab, an address, or None for what the environment says."""
+    """Return who answers: a model of zoolab, an address, or None for what the environment says."""
     kind, _, name = (where or "").partition(":")
     if kind == "recording" and name:
         return RecordedFor(name)

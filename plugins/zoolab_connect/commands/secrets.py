@@ -102,7 +102,7 @@ class Texts(NamedTuple):
 
 
 def texts_in(data: bytes) -> Texts:
-    """The text of a file by its bytes; what is not text has the letters in it, and a problem.
+    """Return the text of a file by its bytes; what is not text has the letters in it, and a problem.
 
     >>> texts_in("key".encode("utf-16")).texts[0]
     'key'
@@ -123,7 +123,9 @@ def texts_in(data: bytes) -> Texts:
 
 
 def _wide_encoding(data: bytes) -> str:
-    """The name of UTF-16 or UTF-32 for data that begins with its mark, or has its zeros; else empty."""
+    """Return the name of UTF-16 or UTF-32 for data that begins with its mark, or has its zeros; else
+    empty.
+    """
     for mark, name in _MARKS.items():
         if data.startswith(mark):
             return name
@@ -135,7 +137,9 @@ def _wide_encoding(data: bytes) -> str:
 
 
 def _unpacked(data: bytes) -> Texts:
-    """What gzip has packed; only the bytes as they are, with the problem, if they cannot be unpacked."""
+    """Return what gzip has packed; only the bytes as they are, with the problem, if they cannot be
+    unpacked.
+    """
     try:
         with gzip.open(io.BytesIO(data)) as file:
             inside = file.read(MAX_UNPACKED + 1)
@@ -153,7 +157,7 @@ _Row = tuple[str, str, str]
 
 
 def _in_document(text: str) -> list[_Row] | None:
-    """The secrets of a text that is one JSON document; None if it is not."""
+    """Return the secrets of a text that is one JSON document; None if it is not."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -164,7 +168,7 @@ def _in_document(text: str) -> list[_Row] | None:
 
 
 def _in_lines(text: str) -> Iterator[_Row]:
-    """The secrets of any text; those of lines that are JSON are found by the structure, too."""
+    """Yield the secrets of any text; those of lines that are JSON are found by the structure, too."""
     by_line: dict[int, list[_Row]] = {}
     at, counted = 1, 0
     for start, end in _hidden(text, scrub(text)):
@@ -180,7 +184,7 @@ def _in_lines(text: str) -> Iterator[_Row]:
 
 
 def _in_json(at: str, value: Any, clean: Any) -> Iterator[_Row]:
-    """The secrets of a JSON value, by what it is without them."""
+    """Yield the secrets of a JSON value, by what it is without them."""
     place = at or "/"
     if isinstance(value, dict) and isinstance(clean, dict):
         for name, member in value.items():
@@ -208,7 +212,7 @@ def _segment(name: str) -> str:
 
 
 def _hidden(text: str, clean: str) -> Iterator[tuple[int, int]]:
-    """Where the parts of a text stand that are `HIDDEN` in what is left of it.
+    """Yield where the parts of a text stand that are `HIDDEN` in what is left of it.
 
     >>> list(_hidden("a=12 b=34", f"a={HIDDEN} b={HIDDEN}"))
     [(2, 4), (7, 9)]
@@ -226,7 +230,7 @@ def _hidden(text: str, clean: str) -> Iterator[tuple[int, int]]:
 
 
 def _form(before: str, value: str) -> tuple[str, str]:
-    """What tells that a value is secret, and the value masked."""
+    """Return what tells that a value is secret, and the value masked."""
     length = f"({len(value)} characters)"
     if HIDDEN in scrub(value):
         begins = value[:_SHOWN] if len(value) >= _LONG else ""

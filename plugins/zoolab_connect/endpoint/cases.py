@@ -55,7 +55,7 @@ class Case:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Case:
-        """The case that a row describes; raises `InvalidInput` if it lacks something.
+        """Return the case that a row describes; raises `InvalidInput` if it lacks something.
 
         >>> Case.of({"id": "mine"})
         Traceback (most recent call last):
@@ -77,7 +77,7 @@ class Case:
 
 @cache
 def all_cases() -> Mapping[str, Case]:
-    """All cases of the data set, by id.
+    """Return all cases of the data set, by id.
 
     >>> all_cases()["chat-cut-blank"].must_not_run
     [{'name': 'cleanup'}]
@@ -87,12 +87,13 @@ def all_cases() -> Mapping[str, Case]:
 
 @cache
 def all_tools() -> Mapping[str, Body]:
-    """The tools that clients offer, by name, each with its parameters and with what it returns."""
+    """Return the tools that clients offer, by name, each with its parameters and with what it returns."""
     return {row["name"]: row for row in _rows("tools.jsonl")}
 
 
 def find_cases(names: Iterable[str] = ()) -> list[Case]:
-    """The cases of these ids, APIs or kinds; without a name, all. Raises `InvalidInput` for an unknown one.
+    """Return the cases of these ids, APIs or kinds; without a name, all. Raises `InvalidInput` for an unknown
+    one.
 
     >>> [case.id for case in find_cases(["cut text", "gemini-safety"])]
     ['chat-text-cut', 'gemini-safety']

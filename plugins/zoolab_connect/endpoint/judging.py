@@ -48,7 +48,7 @@ class Verdict:
         return self.result == "did right"
 
     def as_dict(self) -> dict[str, Any]:
-        """The verdict as a JSON object."""
+        """Return the verdict as a JSON object."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Verdict:
 
 
 def judge(play: Play, ended_well: bool | None = None) -> Verdict:
-    """The verdict on a conversation.
+    """Return the verdict on a conversation.
 
     Args:
         play: The conversation.
@@ -99,7 +99,7 @@ def _ending(play: Play, ended_well: bool | None) -> tuple[str, str]:
 
 
 def calls_that_ran(requests: list[Body]) -> Counter[str]:
-    """The calls that ran, as the results in the requests tell; a call that ran twice counts twice.
+    """Return the calls that ran, as the results in the requests tell; a call that ran twice counts twice.
 
     The tools that a request offers may say what they return; that is no result.
 
@@ -115,7 +115,7 @@ def calls_that_ran(requests: list[Body]) -> Counter[str]:
 
 
 def marker(call: Body) -> str:
-    """A call as its result tells it.
+    """Return a call as its result tells it.
 
     >>> marker({"name": "get_weather", "arguments": {"city": "Oslo", "days": 1}})
     'get_weather(city=Oslo, days=1)'
@@ -125,5 +125,7 @@ def marker(call: Body) -> str:
 
 
 def _is(ran: str, call: Body) -> bool:
-    """Whether a call that ran is one of these: of that tool, with those arguments if they are given."""
+    """Return whether a call that ran is one of these: of that tool, with those arguments if they are
+    given.
+    """
     return ran == marker(call) if "arguments" in call else ran.startswith(f"{call['name']}(")

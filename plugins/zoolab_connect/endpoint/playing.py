@@ -51,7 +51,7 @@ class Play:
         self._lock = Lock()
 
     def answer(self, body: Body, *, streamed: bool) -> Answer:
-        """The answer to a request."""
+        """Return the answer to a request."""
         with self._lock:
             self.heard = False
             if len(self.requests) >= MAX_REQUESTS:
@@ -93,7 +93,7 @@ class Play:
         return None if why is None else Answer(400, failure(case.api, 400, why))
 
     def _missing(self, body: Body) -> str | None:
-        """What the server misses in a conversation that comes back; a changed text is only noted."""
+        """Return what the server misses in a conversation that comes back; a changed text is only noted."""
         case = self.case
         texts = [text.strip() for turn in turns_of(case.api, body) for text in turn.texts]
         self.lost += [f"the text {excerpt(text)}" for text in case.must_say if text not in texts]
@@ -107,7 +107,7 @@ def _stands_in(wanted: Body, body: Body) -> bool:
 
 
 def _matches(wanted: Any, found: Any) -> bool:
-    """Whether a value holds all that is wanted; an object may hold more."""
+    """Return whether a value holds all that is wanted; an object may hold more."""
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(_matches(wanted[key], found.get(key)) for key in wanted)
     if isinstance(wanted, list):
@@ -120,7 +120,7 @@ def _matches(wanted: Any, found: Any) -> bool:
 
 
 def failure(api: str, status: int, message: str) -> Body:
-    """An error in the form of an API.
+    """Return an error in the form of an API.
 
     >>> failure("ollama", 400, "a message is empty")
     {'error': 'a message is empty'}
@@ -135,7 +135,7 @@ def failure(api: str, status: int, message: str) -> Body:
 
 
 def events(api: str, sequence: Sequence[Any]) -> list[bytes]:
-    """The events of a stream as an API writes them: lines of JSON for Ollama, server-sent events else.
+    """Return the events of a stream as an API writes them: lines of JSON for Ollama, server-sent events else.
 
     >>> events("anthropic", [{"type": "message_stop"}])
     [b'event: message_stop\\ndata: {"type":"message_stop"}\\n\\n']

@@ -33,7 +33,7 @@ class Turn(NamedTuple):
 
 
 def turns_of(api: str, body: Body) -> list[Turn]:
-    """The turns of a request in their order; results in a row are one turn.
+    """Return the turns of a request in their order; results in a row are one turn.
 
     >>> call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
     >>> said = {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -58,23 +58,25 @@ def turns_of(api: str, body: Body) -> list[Turn]:
 
 
 def _may_join(api: str, turn: Turn) -> bool:
-    """Results are joined in each API; items of the assistant where they are its messages in pieces."""
+    """Return whether two may join: results in each API; items of the assistant where they are its messages in
+    pieces.
+    """
     return turn.side == "results" or api == "responses"
 
 
 def objects(value: Any) -> list[Body]:
-    """The objects of a list; none if it is not a list."""
+    """Return the objects of a list; none if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def object_in(value: Any, key: str) -> Body:
-    """The object under a key; an empty one if there is none."""
+    """Return the object under a key; an empty one if there is none."""
     inner = value.get(key) if isinstance(value, Mapping) else None
     return inner if isinstance(inner, dict) else {}
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, keys left out."""
+    """Yield every text in a JSON value, keys left out."""
     waiting = [value]
     while waiting:
         inner = waiting.pop()
@@ -87,7 +89,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def objects_in(value: Any) -> Iterator[Body]:
-    """Every object in a JSON value, itself included."""
+    """Yield every object in a JSON value, itself included."""
     waiting = [value]
     while waiting:
         inner = waiting.pop()
@@ -99,7 +101,7 @@ def objects_in(value: Any) -> Iterator[Body]:
 
 
 def _content_texts(content: Any) -> tuple[str, ...]:
-    """The texts of content that is one text, or parts with texts."""
+    """Return the texts of content that is one text, or parts with texts."""
     if isinstance(content, str):
         return (content,) if content.strip() else ()
     parts = [part.get("text") for part in objects(content)]

@@ -61,11 +61,11 @@ class Endpoint:
         return next(iter(self.plays.values())).requests
 
     def url_of(self, id: str) -> str:
-        """The address of a case."""
+        """Return the address of a case."""
         return f"{self.root}/{id}"
 
     def verdict(self, ended_well: bool | None = None) -> Verdict:
-        """The verdict on the first case.
+        """Return the verdict on the first case.
 
         Args:
             ended_well: Whether the program says that it has an answer; None if it does not say.
@@ -73,7 +73,7 @@ class Endpoint:
         return judge(next(iter(self.plays.values())), ended_well)
 
     def verdicts(self) -> list[Verdict]:
-        """The verdicts on the cases for which requests came."""
+        """Return the verdicts on the cases for which requests came."""
         return [judge(play) for play in self.plays.values() if play.requests or play.strays]
 
 
@@ -115,7 +115,7 @@ class _Server(ThreadingHTTPServer):
     plays: Mapping[str, Play]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A program that has heard enough is not an error."""
+        """Ignore a program that has heard enough: that is not an error."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -159,13 +159,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail("chat", 404, "this endpoint takes POST")
 
     def _is_foreign(self) -> bool:
-        """Whether a page of another site asks, by whatever name it found this server."""
+        """Return whether a page of another site asks, by whatever name it found this server."""
         own = [f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")]
         origins = [None, *(f"http://{each}" for each in own)]
         return self.headers.get("host") not in own or self.headers.get("origin") not in origins
 
     def _content(self) -> bytes | None:
-        """The bytes of the request; None if it was refused."""
+        """Return the bytes of the request; None if it was refused."""
         length = self.headers.get("content-length", "")
         if not (length.isascii() and length.isdigit() and len(length) < 10):
             self._fail("chat", 411, "a request needs a content-length")
@@ -196,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(piece)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is printed: the verdicts tell what happened."""
+        """Print nothing: the verdicts tell what happened."""
 
 
 def _object(content: bytes) -> Body | None:

@@ -30,7 +30,7 @@ _THINKING = ("thinking", "redacted_thinking", "tool_use")
 
 
 def refusal(rules: Sequence[str], api: str, body: Body, said: Sequence[Any] = ()) -> str | None:
-    """What the first of these rules that is broken says; None if the server takes the request.
+    """Return what the first of these rules that is broken says; None if the server takes the request.
 
     >>> bad = {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}
     >>> refusal(["names", "arguments"], "chat", {"messages": [bad]})
@@ -40,7 +40,7 @@ def refusal(rules: Sequence[str], api: str, body: Body, said: Sequence[Any] = ()
 
 
 def check_arguments(api: str, body: Body, _said: Sequence[Any]) -> str | None:
-    """The arguments of each call are an object, or the text of one."""
+    """Check that the arguments of each call are an object, or the text of one."""
     for turn in turns_of(api, body):
         for call in turn.calls:
             value = call.arguments if api in _OBJECTS else _parsed(call.arguments)
@@ -57,7 +57,7 @@ def _parsed(text: Any) -> Any:
 
 
 def check_names(api: str, body: Body, _said: Sequence[Any]) -> str | None:
-    """Each call has a name of letters, digits and a few marks."""
+    """Check that each call has a name of letters, digits and a few marks."""
     for turn in turns_of(api, body):
         for call in turn.calls:
             if not isinstance(call.name, str) or not _NAME.fullmatch(call.name):
@@ -66,7 +66,9 @@ def check_names(api: str, body: Body, _said: Sequence[Any]) -> str | None:
 
 
 def check_ids(api: str, body: Body, _said: Sequence[Any]) -> str | None:
-    """Each call has an id, and no other call has the same; in Chat, no other call of its message."""
+    """Check that each call has an id, and no other call has the same; in Chat, no other call of its
+    message.
+    """
     seen = list[Any]()
     for turn in turns_of(api, body):
         ids = [call.id for call in turn.calls]
@@ -79,7 +81,7 @@ def check_ids(api: str, body: Body, _said: Sequence[Any]) -> str | None:
 
 
 def check_ids_of_nine(api: str, body: Body, _said: Sequence[Any]) -> str | None:
-    """The ids of calls and results are nine letters and digits, as Mistral has them."""
+    """Check that the ids of calls and results are nine letters and digits, as Mistral has them."""
     turns = turns_of(api, body)
     ids = [call.id for turn in turns for call in turn.calls] + [id for turn in turns for id in turn.results]
     wrong = [id for id in ids if not isinstance(id, str) or not _OF_NINE.fullmatch(id)]
@@ -87,7 +89,7 @@ def check_ids_of_nine(api: str, body: Body, _said: Sequence[Any]) -> str | None:
 
 
 def check_pairs(api: str, body: Body, _said: Sequence[Any]) -> str | None:
-    """Each call has one result, directly after its turn, and each result has a call."""
+    """Check that each call has one result, directly after its turn, and each result has a call."""
     turns = turns_of(api, body)
     if api == "responses":
         kept = body.get("previous_response_id") is not None
@@ -105,7 +107,7 @@ def check_pairs(api: str, body: Body, _said: Sequence[Any]) -> str | None:
 
 
 def _items_pair(turns: Sequence[Turn], *, kept: bool) -> str | None:
-    """In Responses, calls and outputs pair wherever they stand; the server may hold the calls."""
+    """Check that, in Responses, calls and outputs pair wherever they stand; the server may hold the calls."""
     asked = [call.id for turn in turns for call in turn.calls]
     found = [id for turn in turns for id in turn.results]
     if Counter(map(str, asked)) == Counter(map(str, found)):
@@ -121,7 +123,7 @@ def _unpaired(asked: Sequence[Any], found: Sequence[Any]) -> str:
 
 
 def check_empty(api: str, body: Body, _said: Sequence[Any]) -> str | None:
-    """No turn is empty, and no block is an empty text."""
+    """Check that no turn is empty, and no block is an empty text."""
     for turn in turns_of(api, body):
         if turn.blank:
             return f"a message of the {'assistant' if turn.side == 'assistant' else 'user'} is empty"
@@ -129,7 +131,7 @@ def check_empty(api: str, body: Body, _said: Sequence[Any]) -> str | None:
 
 
 def check_thinking(_api: str, body: Body, said: Sequence[Any]) -> str | None:
-    """Thinking and calls of a turn of Messages are as they came, in the same order."""
+    """Check that thinking and calls of a turn of Messages are as they came, in the same order."""
     for reply in said:
         came = _signed_blocks(reply)
         ids = {mark for kind, mark in came if kind == "tool_use"}
@@ -147,7 +149,9 @@ def _signed_blocks(message: Any) -> list[tuple[Any, str]]:
 
 
 def check_reasoning(_api: str, body: Body, said: Sequence[Any]) -> str | None:
-    """In Responses, a reasoning item stands directly before the item that followed it when it came."""
+    """Check that, in Responses, a reasoning item stands directly before the item that followed it when it
+    came.
+    """
     back = [_mark(item) for item in objects(body.get("input"))]
     for reply in said:
         came = [_mark(item) for item in objects(reply.get("output") if isinstance(reply, dict) else None)]
@@ -177,7 +181,8 @@ RULES: Mapping[str, Rule] = {
 
 
 def rejected(rejects: Sequence[Body], body: Body) -> Body | None:
-    """The first of the rejections of settings that meets a request: its status and body; None if none does.
+    """Return the first of the rejections of settings that meets a request: its status and body; None if none
+    does.
 
     >>> rule = {"setting": "temperature", "when": "always", "status": 400, "body": {}}
     >>> rejected([rule], {"temperature": 0})["status"], rejected([rule], {})

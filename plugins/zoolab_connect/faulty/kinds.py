@@ -72,7 +72,7 @@ def check_table(names: Iterable[str], broken: Iterable[str]) -> None:
 
 
 def draw(*what: Any) -> float:
-    """A number from 0 up to 1 that belongs to `what`, which is JSON."""
+    """Return a number from 0 up to 1 that belongs to `what`, which is JSON."""
     return int(digest(canonical(what))[:13], 16) / 16**13
 
 
@@ -91,18 +91,20 @@ class Plan:
         return {name: kind for name, kind in others if kind is not None and kind.stage == stage}
 
     def ranked(self, among: Iterable[str], *what: Any) -> list[str]:
-        """The faults `among` these that are to happen here, in the order in which they are tried."""
+        """Return the faults `among` these that are to happen here, in the order in which they are tried."""
         rates = {name: self.rates[name] for name in among if self.rates.get(name)}
         wanted = {name: draw(self.seed, name, *what) / rate for name, rate in rates.items()}
         return sorted((name for name, drawn in wanted.items() if drawn < 1), key=wanted.__getitem__)
 
     def allows(self, before: int) -> bool:
-        """Whether a fault may happen that had its chance so many times before."""
+        """Return whether a fault may happen that had its chance so many times before."""
         return self.times is None or before < self.times
 
 
 def make_plan(faults: Iterable[str] | Mapping[str, float], seed: int | str, times: int | None) -> Plan:
-    """The plan for names of faults, or for a mapping from names to rates; `InvalidInput` if one is wrong."""
+    """Return the plan for names of faults, or for a mapping from names to rates; `InvalidInput` if one is
+    wrong.
+    """
     named = [faults] if isinstance(faults, str) else faults
     rates = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named, 1.0)
     for name, rate in rates.items():

@@ -94,7 +94,7 @@ class Faulty(AbstractContextManager["Faulty"]):
         return replace(reply, faults=(*marks, *reply.faults)) if marks else reply
 
     def equip(self, registry: ToolRegistry) -> ToolRegistry:
-        """The tools of a walk, with the faults that they are to have; the walk asks for it."""
+        """Return the tools of a walk, with the faults that they are to have; the walk asks for it."""
         bare = registry.changed(original_of)  # a fork begins with tools that have faults already
         equip = about(self.inner).equip
         tools = bare if equip is None else equip(bare)
@@ -152,7 +152,7 @@ BROKEN = frozenset({*DEFINED, *REQUESTS, SAME_CALL, *REPLIES, *CALLS, *BEFORE, *
 
 
 def _told(request: Request) -> dict[str, str]:
-    """What a request says of the tools: of each, or of all in the system prompt."""
+    """Return what a request says of the tools: of each, or of all in the system prompt."""
     if request.tools:
         return {tool["function"]["name"]: encode(tool) for tool in request.tools if "function" in tool}
     first = request.prefix[0] if len(request.prefix) else {}

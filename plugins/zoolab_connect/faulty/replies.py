@@ -53,14 +53,14 @@ class Asked(NamedTuple):
 
     @classmethod
     def of(cls, request: Request, key: str) -> Asked:
-        """What is known of a request."""
+        """Return what is known of a request."""
         said = takewhile(lambda message: message.get("role") != "user", reversed(request.messages))
         turns = [message for message in said if message.get("role") == "assistant"]
         return cls(request, key, tuple(reversed(turns)))
 
 
 def break_reply(reply: Reply, asked: Asked, plan: Plan) -> Reply:
-    """The reply with one fault, or with one in each of its calls, and their marks."""
+    """Return the reply with one fault, or with one in each of its calls, and their marks."""
     if not plan.allows(len(asked.turns)):
         return reply
     for name in plan.ranked(REPLIES, asked.key):
@@ -82,7 +82,7 @@ SAME_CALL = "same_call"
 
 
 def repeat_call(asked: Asked) -> Reply | None:
-    """The last call once more, whatever came of it; None if there was none."""
+    """Return the last call once more, whatever came of it; None if there was none."""
     last = next((message for message in reversed(asked.turns) if calls_in(message)), None)
     if last is None:
         return None
@@ -94,7 +94,7 @@ def repeat_call(asked: Asked) -> Reply | None:
 def break_calls(
     calls: Sequence[WireCall], schemas: Schemas, plan: Plan, key: str
 ) -> tuple[list[WireCall], list[Fault]]:
-    """The calls of a reply with at most one fault each, and the marks; `key` names the request."""
+    """Return the calls of a reply with at most one fault each, and the marks; `key` names the request."""
     broken, faults = list(calls), list[Fault]()
     others = plan.registered("tool_call")
     breaking: Mapping[str, Callable[[_At], WireCall | None]] = {
@@ -112,7 +112,7 @@ def break_calls(
 
 
 def _changed(reply: Reply, message: Message, faults: Sequence[Fault]) -> Reply:
-    """What came from the endpoint, piece by piece, is not what this reply says: it is left out."""
+    """Leave out what came from the endpoint piece by piece: it is not what this reply says."""
     if not faults:
         return reply
     cut = any(fault.name == "cut_by_length" for fault in faults)
@@ -133,13 +133,13 @@ def _mark(name: str, before: WireCall, made: WireCall, slot: int) -> Fault:
 
 
 def text_of(value: Any) -> str:
-    """What was on the wire, as text of bounded length."""
+    """Return what was on the wire, as text of bounded length."""
     text = value if isinstance(value, str) else encode(value)
     return text if len(text) <= MAX_KEPT else f"{text[:MAX_KEPT]}… ({len(text):,} characters)"
 
 
 def calls_in(message: Message) -> list[WireCall]:
-    """The calls in a message that have the form of one."""
+    """Return the calls in a message that have the form of one."""
     found = message.get("tool_calls")
     calls: list[Any] = found if isinstance(found, list) else []
     well_formed = all(isinstance(c, dict) and isinstance(c.get("function"), dict) for c in calls)
@@ -191,7 +191,7 @@ REPLIES: Mapping[str, Callable[[Message], Message | None]] = {
 
 
 def break_arguments(name: str, raw: object, schema: Schema, chance: float) -> Any:
-    """The arguments with a fault of `ARGUMENTS`, as they are on the wire; None if it does not apply.
+    """Return the arguments with a fault of `ARGUMENTS`, as they are on the wire; None if it does not apply.
 
     `schema` is the tool's, empty if it is not known; `chance`, from 0 to 1, picks among several places.
     """
@@ -202,7 +202,7 @@ def break_arguments(name: str, raw: object, schema: Schema, chance: float) -> An
 
 
 def problems(schema: Schema, value: Any) -> bool:
-    """Whether a value does not meet a schema; False if the schema itself is wrong."""
+    """Return whether a value does not meet a schema; False if the schema itself is wrong."""
     try:
         return bool(SchemaChecker(schema).problems(value))
     except InvalidSchema:
@@ -218,13 +218,13 @@ class _Written(NamedTuple):
     chance: float
 
     def keys_from_chance(self) -> list[str]:
-        """The keys, beginning at the one that chance picks."""
+        """Return the keys, beginning at the one that chance picks."""
         keys = list(self.value)
         first = int(self.chance * len(keys))
         return keys[first:] + keys[:first]
 
     def like(self, value: Any) -> str:
-        """A value as JSON, spaced as the model spaces it."""
+        """Return a value as JSON, spaced as the model spaces it."""
         return json.dumps(value, ensure_ascii=False) if ": " in self.raw else encode(value)
 
     def with_member(self, key: str, text: str) -> str:
@@ -237,7 +237,7 @@ class _Written(NamedTuple):
         return self.with_member(key, text)
 
     def replaced(self, kind: str, change: Callable[[str], str]) -> str | None:
-        """The text with one token of a kind changed."""
+        """Return the text with one token of a kind changed."""
         tokens = [token for token in _TOKEN.finditer(self.raw) if token[kind]]
         if not tokens:
             return None
@@ -245,13 +245,13 @@ class _Written(NamedTuple):
         return self.raw[: token.start()] + change(token[0]) + self.raw[token.end() :]
 
     def failing(self, texts: Iterable[str]) -> str | None:
-        """The first text that does not meet the schema, which the arguments meet."""
+        """Return the first text that does not meet the schema, which the arguments meet."""
         if not self.schema or problems(self.schema, self.value):
             return None
         return next((text for text in texts if problems(self.schema, json_object(text))), None)
 
     def nothing(self, made: Any) -> Any:
-        """What says nothing: it is a fault only if something is required."""
+        """Return what says nothing: it is a fault only if something is required."""
         return made if self.schema and problems(self.schema, {}) else None
 
 
@@ -294,7 +294,7 @@ def _missing_argument(written: _Written) -> str | None:
 
 
 def _other_value(change: Callable[[Any], Any]) -> Callable[[_Written], str | None]:
-    """A fault that changes a value, so that it does not meet the schema any more."""
+    """Return a fault that changes a value, so that it does not meet the schema any more."""
 
     def broken(written: _Written) -> str | None:
         changes = ((key, change(written.value[key])) for key in written.keys_from_chance())
@@ -305,7 +305,7 @@ def _other_value(change: Callable[[Any], Any]) -> Callable[[_Written], str | Non
 
 
 def another(value: Any) -> Any:
-    """A value of the same type that is not the same."""
+    """Return a value of the same type that is not the same."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):

@@ -67,7 +67,7 @@ class FaultyTool(Tool):
 
     @classmethod
     def of(cls, tool: Tool, plan: Plan, pace: Pace) -> FaultyTool:
-        """A tool, with the faults that are planned for it."""
+        """Return a tool, with the faults that are planned for it."""
         known = {each.name: getattr(tool, each.name) for each in fields(Tool)}
         if plan.ranked(["poisoned_description"], tool.name):
             known["description"] = tool.description + POISON
@@ -156,7 +156,9 @@ def _kept(value: Any) -> ToolReturn:
 
 
 def _after(value: Any, change: Callable[[Any], Any], fault: Fault | None = None) -> Any:
-    """What `change` makes of a value, or of what a coroutine returns; an error of that gets the mark."""
+    """Return what `change` makes of a value, or of what a coroutine returns; an error of that gets the
+    mark.
+    """
     if not isinstance(value, CoroutineType):
         return change(value)
 
@@ -172,14 +174,14 @@ def _after(value: Any, change: Callable[[Any], Any], fault: Fault | None = None)
 
 
 def original_of(tool: Tool) -> Tool:
-    """The tool behind a faulty one; another tool is returned as it is."""
+    """Return the tool behind a faulty one; another tool is returned as it is."""
     while isinstance(tool, FaultyTool):
         tool = tool.original
     return tool
 
 
 def defined_faults(tools: Mapping[str, str]) -> list[Fault]:
-    """The marks of faults in what a request says of its tools: a text for each name."""
+    """Return the marks of faults in what a request says of its tools: a text for each name."""
     return [
         Fault(fault, f"definition of {name}", "", sign.strip(), step="define")
         for name, text in tools.items()
@@ -189,7 +191,9 @@ def defined_faults(tools: Mapping[str, str]) -> list[Fault]:
 
 
 def _key_of(arguments: Mapping[str, Any]) -> str:
-    """The same for equal arguments; those that a person sent in place of the model's may be no JSON."""
+    """Return the same for equal arguments; those that a person sent in place of the model's may be no
+    JSON.
+    """
     try:
         return canonical(arguments)
     except (TypeError, ValueError, RecursionError):

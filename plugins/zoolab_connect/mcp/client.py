@@ -38,7 +38,8 @@ MAX_ERROR = 2_000
 
 
 def value_of(result: CallToolResult) -> Any:
-    """The structured value of a result, or its text without one; raises `ExecutionFailed` for an error.
+    """Return the structured value of a result, or its text without one; raises `ExecutionFailed` for an
+    error.
 
     If the other parts say what the value does not repeat, both are returned, under their names in MCP.
     """
@@ -58,7 +59,7 @@ def value_of(result: CallToolResult) -> Any:
 
 
 def _not_in(value: Any, parts: Sequence[str]) -> list[str]:
-    """The parts that are neither the structured value, nor a member of it or an item of a member."""
+    """Return the parts that are neither the structured value, nor a member of it or an item of a member."""
     inside = [value, *_children(value)]
     known = {canonical(each) for each in [*inside, *chain.from_iterable(map(_children, inside[1:]))]}
     return [part for part in parts if part.strip() and not known & {canonical(part), _as_json(part)}]
@@ -71,7 +72,7 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def _as_json(text: str) -> str:
-    """The canonical form of a text that is JSON; empty if it is not."""
+    """Return the canonical form of a text that is JSON; empty if it is not."""
     try:
         return canonical(json.loads(text))
     except (ValueError, RecursionError):
@@ -79,7 +80,7 @@ def _as_json(text: str) -> str:
 
 
 def _words(block: Any) -> str:
-    """A block of a result as text: what is not text is named and not poured out."""
+    """Return a block of a result as text: what is not text is named and not poured out."""
     if block.type == "text":
         return str(block.text)
     if block.type == "resource_link":
@@ -94,12 +95,12 @@ def _words(block: Any) -> str:
 
 
 def _size(data: str) -> int:
-    """Bytes of what is written in base64."""
+    """Return bytes of what is written in base64."""
     return len(data) * 3 // 4 - data[-2:].count("=")
 
 
 def _text_of(contents: Any) -> str:
-    """The text of a part of a resource; what is not text is named."""
+    """Return the text of a part of a resource; what is not text is named."""
     data = getattr(contents, "blob", None)
     if data is None:
         return str(contents.text)
@@ -258,12 +259,14 @@ class MCPTools:
         return self._running().instructions
 
     def offers(self, kind: Literal["resources", "resource_templates", "prompts"]) -> tuple[Offer, ...]:
-        """The resources, their templates or the prompts that the server lists now; no model sees them."""
+        """Return the resources, their templates or the prompts that the server lists now; no model
+        sees them.
+        """
         connection = self._running()
         return tuple(connection.portal.call(connection.list_offers, kind))
 
     def read(self, uri: str) -> str:
-        """The text of a resource that the server offers; what is not text is named in its place.
+        """Return the text of a resource that the server offers; what is not text is named in its place.
 
         It is a stranger's text: if a model gets it, say whose it is.
         """
@@ -272,7 +275,7 @@ class MCPTools:
         return "\n".join(_text_of(each) for each in contents)
 
     def prompt(self, name: str, **arguments: str) -> list[Message]:
-        """The messages of a prompt that the server offers, as a walk takes them: a stranger's text."""
+        """Return the messages of a prompt that the server offers, as a walk takes them: a stranger's text."""
         connection = self._running()
         given = connection.portal.call(connection.get_prompt, name, arguments)
         return [{"role": each.role, "content": _words(each.content)} for each in given]

@@ -83,7 +83,7 @@ def _note(notes: dict[str, None], note: str) -> None:
 
 
 def _to_open(error: MCPError) -> str:
-    """The addresses that the server wants the user to open, for instance to sign in; empty if none."""
+    """Return the addresses that the server wants the user to open, for instance to sign in; empty if none."""
     told = error.data if error.code == types.URL_ELICITATION_REQUIRED else None
     asked = told.get("elicitations") if isinstance(told, dict) else None
     found = [each.get("url") for each in asked if isinstance(each, dict)] if isinstance(asked, list) else []
@@ -148,7 +148,7 @@ class Process:
             ) from None
 
     def fault_in(self, _error: Exception) -> str:
-        """What is wrong with the server, if an error of the client comes from that; else empty."""
+        """Return what is wrong with the server, if an error of the client comes from that; else empty."""
         return self.fault
 
     def hear(self, message: Any) -> None:
@@ -188,7 +188,9 @@ class Process:
                 await asyncio.sleep(0)  # a full pipe must not keep the others from their turn
 
     async def _next(self) -> tuple[Any, int] | None:
-        """The next line as a message, or None, and its size; None alone after a fault that ends all."""
+        """Return the next line as a message, or None, and its size; None alone after a fault that ends
+        all.
+        """
         line = b"\n"
         try:
             while line.isspace():
@@ -238,7 +240,7 @@ class Process:
             transport.close()
 
     async def _exit_code(self) -> int | None:
-        """Polled: `wait` would wait for whoever else holds the pipes, too."""
+        """Poll the exit code: `wait` would wait for whoever else holds the pipes, too."""
         with anyio.move_on_after(GRACE):
             while self._process.returncode is None:
                 await anyio.sleep(_POLL)
@@ -269,7 +271,7 @@ class Endpoint:
 
     @asynccontextmanager
     async def speaking(self) -> AsyncIterator[tuple[Any, Any]]:
-        """The streams of messages from the server and to it; then the session is ended."""
+        """Give the streams of messages from the server and to it; then the session is ended."""
         official = logging.getLogger("mcp.client.streamable_http")
         if not official.handlers:  # else it prints what a server said to the terminal
             official.addHandler(logging.NullHandler())
@@ -288,7 +290,7 @@ class Endpoint:
                         await client.delete(where, headers={MCP_SESSION_ID: session})
 
     def fault_in(self, error: Exception) -> str:
-        """What is wrong with the server, if an error of the client comes from that; else empty."""
+        """Return what is wrong with the server, if an error of the client comes from that; else empty."""
         if not isinstance(error, MCPError):
             return ""
         return error.message if error.data == OWN else broken_off(error.message)
@@ -322,7 +324,7 @@ class BoundedClient(httpx2.AsyncClient):
         self.status = 0
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """The response, whole or as a stream of events, of a bounded size."""
+        """Return the response, whole or as a stream of events, of a bounded size."""
         if request.method == "GET" and LAST_EVENT_ID not in request.headers:
             return httpx2.Response(405, request=request)
         try:
@@ -349,7 +351,9 @@ class BoundedClient(httpx2.AsyncClient):
         return came
 
     async def _bounded(self, came: httpx2.Response) -> httpx2.Response:
-        """The same answer with a bounded body, which is read already unless it is a stream of events."""
+        """Return the same answer with a bounded body, which is read already unless it is a stream of
+        events.
+        """
         events = came.is_success and came.headers.get("content-type", "").startswith("text/event-stream")
         stream = _Bounded(came, MAX_UNASKED if events else MAX_MESSAGE)
         bounded = httpx2.Response(came.status_code, headers=came.headers, stream=stream, request=came.request)
@@ -366,7 +370,7 @@ class BoundedClient(httpx2.AsyncClient):
 
     @staticmethod
     def _checked(came: httpx2.Response) -> httpx2.Response:
-        """The answer, if it holds a message or is a redirect that stays at this server."""
+        """Return the answer, if it holds a message or is a redirect that stays at this server."""
         if came.is_success and (why := _unfit(came)):
             raise httpx2.SSEError(why)
         told_by_headers = came.status_code in ADVICE
@@ -376,7 +380,7 @@ class BoundedClient(httpx2.AsyncClient):
 
 
 def _unfit(came: httpx2.Response) -> str:
-    """Why an answer to a request is no message; empty if it is one, or is a stream of events."""
+    """Return why an answer to a request is no message; empty if it is one, or is a stream of events."""
     asked = came.request.content if came.request.method == "POST" else b""
     if not asks(asked) or came.headers.get("content-type", "").startswith("text/event-stream"):
         return ""
@@ -394,7 +398,7 @@ def _unfit(came: httpx2.Response) -> str:
 
 
 def _stays(came: httpx2.Response) -> bool:
-    """Whether an answer is a redirect with the same method to the same origin: it is followed."""
+    """Return whether an answer is a redirect with the same method to the same origin: it is followed."""
     if came.next_request is None or came.next_request.method != came.request.method:
         return False
     here, there = came.request.url, came.next_request.url
@@ -444,12 +448,16 @@ class Connection:
         self._thread.__exit__(InterruptedError, InterruptedError(), None)
 
     async def list_tools(self) -> list[Listed]:
-        """All tools that the server lists, whatever they are; at most `MAX_TOOLS`. A server may have none."""
+        """Return all tools that the server lists, whatever they are; at most `MAX_TOOLS`. A server may have
+        none.
+        """
         found = await self._in_time(self._all_pages("tools"))
         return [tool_in(number, entry) for number, entry in enumerate(found)]
 
     async def list_offers(self, kind: Offered) -> list[Offer]:
-        """All resources, templates or prompts that the server lists; none if it says that it has none."""
+        """Return all resources, templates or prompts that the server lists; none if it says that it
+        has none.
+        """
         if not self._says_it_has(kind):
             return []
         try:
@@ -482,7 +490,7 @@ class Connection:
         return getattr(self._session.server_capabilities, capability, None) is not None
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """What the server answers to one call; cancelling the wait tells the server so."""
+        """Return what the server answers to one call; cancelling the wait tells the server so."""
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
         asked = self._ask(types.CallToolRequest(params=params), types.CallToolResult)
         answer: types.CallToolResult = await self._in_time(asked)
@@ -490,21 +498,21 @@ class Connection:
         return answer
 
     async def read_resource(self, uri: str) -> list[Any]:
-        """The contents of a resource."""
+        """Return the contents of a resource."""
         params = types.ReadResourceRequestParams(uri=uri)
         asked = self._ask(types.ReadResourceRequest(params=params), types.ReadResourceResult)
         answer: types.ReadResourceResult = await self._in_time(asked)
         return [*answer.contents]
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> list[types.PromptMessage]:
-        """The messages of a prompt."""
+        """Return the messages of a prompt."""
         params = types.GetPromptRequestParams(name=name, arguments=dict(arguments))
         asked = self._ask(types.GetPromptRequest(params=params), types.GetPromptResult)
         answer: types.GetPromptResult = await self._in_time(asked)
         return answer.messages
 
     async def _all_pages(self, kind: Kind) -> list[Any]:
-        """The entries of a list, as the server sent them."""
+        """Return the entries of a list, as the server sent them."""
         name = kind.title().replace("_", "")
         asks, answers = (getattr(types, f"List{name}{end}") for end in ("Request", "Result"))
         found: list[Any] = []
@@ -550,7 +558,7 @@ class Connection:
             ) from None
 
     def _evidence(self) -> str:
-        """The first thing that the server sent and nobody got: it may be why an answer is missing."""
+        """Return the first thing that the server sent and nobody got: it may be why an answer is missing."""
         return next((f"; {note}" for note in self._server.notes), "")
 
     async def _ask(self, request: Any, kind: Any) -> Any:
@@ -583,7 +591,9 @@ class Connection:
         raise InvalidInput(f"the MCP server {self.name} {problem}", advice=self._server.advice)
 
     async def _greet(self, session: ClientSession) -> str:
-        """Why the handshake fails, if it does. Nothing is raised: the session would wrap it in a group."""
+        """Return why the handshake fails, if it does. Nothing is raised: the session would wrap it in a
+        group.
+        """
         try:
             with anyio.fail_after(self._patience):
                 try:

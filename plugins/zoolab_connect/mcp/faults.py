@@ -27,7 +27,7 @@ _NOT_READ = "Failed to parse SSE message: "
 
 
 def fault_of(error: Exception) -> str:
-    """What an error of the HTTP client says of the server.
+    """Return what an error of the HTTP client says of the server.
 
     >>> fault_of(httpx2.ConnectError("All connection attempts failed"))
     'could not be reached: All connection attempts failed'
@@ -39,7 +39,7 @@ def fault_of(error: Exception) -> str:
 
 
 def refusal_of(came: httpx2.Response) -> str:
-    """What an answer with an error status says: its status, what the headers ask for, and its text."""
+    """Return what an answer with an error status says: its status, what the headers ask for, and its text."""
     what = f"answered {came.status_code} {came.reason_phrase}".rstrip()
     if came.next_request is not None:
         to = came.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
@@ -54,7 +54,8 @@ def refusal_of(came: httpx2.Response) -> str:
 
 
 def broken_off(told: str) -> str:
-    """What the official client tells of a stream of events that broke off; empty if it tells another thing.
+    """Return what the official client tells of a stream of events that broke off; empty if it tells another
+    thing.
 
     >>> broken_off("SSE stream ended without a response")
     'broke off its answer: the stream of events ended without a response'

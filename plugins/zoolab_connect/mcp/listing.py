@@ -62,18 +62,20 @@ class Listed:
         return digest(canonical([self.name, self.description, self.schema]))
 
     def lines(self) -> list[str]:
-        """The tool for people, line by line, with everything visible."""
+        """Return the tool for people, line by line, with everything visible."""
         schema = json.dumps(self.schema, indent=2, ensure_ascii=False)
         return visible(f"{self.description}\n{schema}").split("\n")
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Text of a stranger for an error: on one line, cut, without secrets and power over a terminal."""
+    """Return text of a stranger for an error: on one line, cut, without secrets and power over a terminal."""
     return jsontext.one_line(visible(scrub(text[: 4 * limit])), limit)
 
 
 def sort_out(listed: Iterable[Listed], prefix: str = "") -> tuple[dict[str, Listed], dict[str, str]]:
-    """The tools that can be used, by the names that models get; and of the others, by their own, why not."""
+    """Return the tools that can be used, by the names that models get; and of the others, by their own, why
+    not.
+    """
     good: dict[str, Listed] = {}
     left_out: dict[str, str] = {}
     for each in listed:
@@ -122,7 +124,7 @@ class Offer(NamedTuple):
 
     @classmethod
     def of(cls, listed: Any) -> Offer:
-        """From the official package's form of any of them."""
+        """Make one from the official package's form of any of them."""
         asked = (getattr(listed, "arguments", None) or ())[:MAX_LINES]
         arguments = tuple(one_line(each.name, 80) + ("" if each.required else "?") for each in asked)
         uri = one_line(str(getattr(listed, "uri", getattr(listed, "uri_template", ""))))
@@ -130,7 +132,7 @@ class Offer(NamedTuple):
 
 
 def pins_folder() -> Path:
-    """Where pins are kept unless another place is given: in the platform's configuration folder."""
+    """Return where pins are kept unless another place is given: in the platform's configuration folder."""
     import platformdirs
 
     with needs_home("XDG_CONFIG_HOME"):
@@ -138,7 +140,7 @@ def pins_folder() -> Path:
 
 
 def read_pins(path: Path, server: str) -> dict[str, Listed] | None:
-    """The pinned tools of a server by name; None if it was never seen.
+    """Return the pinned tools of a server by name; None if it was never seen.
 
     Raises `InvalidInput` for a file that is damaged or belongs to another server.
     """
@@ -183,7 +185,7 @@ def write_pins(path: Path, server: str, tools: Iterable[Listed]) -> None:
 def compare(
     pinned: Mapping[str, Listed], seen: Mapping[str, Listed]
 ) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
-    """What has changed since it was pinned, and what is new; `seen` has the names that models get."""
+    """Return what has changed since it was pinned, and what is new; `seen` has the names that models get."""
     changed, new = [], []
     for name, tool in seen.items():
         before = pinned.get(tool.name)

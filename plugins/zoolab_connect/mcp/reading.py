@@ -59,13 +59,15 @@ class Spoiled:
     why: str
 
     def as_error(self) -> Any:
-        """The error that the client gets in place of the message."""
+        """Return the error that the client gets in place of the message."""
         error = types.ErrorData(code=types.PARSE_ERROR, message=f"sent a message {self.why}", data=SPOILED)
         return types.JSONRPCError(jsonrpc="2.0", id=self.id, error=error)
 
 
 def read_message(line: bytes) -> Any:
-    """The message in a line, or what can be told of a bad one; raises `ValueError` for no JSON object."""
+    """Return the message in a line, or what can be told of a bad one; raises `ValueError` for no JSON
+    object.
+    """
     try:
         return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError as error:
@@ -90,7 +92,7 @@ def _why(line: bytes, found: Any, error: ValueError) -> str:
 
 
 def problem_of(error: ValidationError) -> str:
-    """The first problem that the official package found, on one line."""
+    """Return the first problem that the official package found, on one line."""
     first = error.errors(include_url=False, include_input=False)[0]
     return one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
 
@@ -146,14 +148,14 @@ def _hide_entries(item: Any) -> Any:
 
 
 def _with_named_part(message: Any) -> Any:
-    """A message of a prompt, whose content is one part."""
+    """Return a message of a prompt, whose content is one part."""
     if not isinstance(message, dict) or "content" not in message:
         return message
     return {**message, "content": _named(message["content"])}
 
 
 def _named(part: Any) -> Any:
-    """A part of a result as it is, or a text that names it if it is not a part of MCP."""
+    """Return a part of a result as it is, or a text that names it if it is not a part of MCP."""
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(part, dict):
         why = f"{excerpt(part, 60)}: not a part, which is an object"
@@ -172,12 +174,13 @@ def _named(part: Any) -> Any:
 
 
 def structured_in(value: Any) -> Any:
-    """The structured value of a result, as the server sent it."""
+    """Return the structured value of a result, as the server sent it."""
     return value[_HIDDEN] if isinstance(value, dict) and [*value] == [_HIDDEN] else value
 
 
 def remark_of(message: Any) -> str:
-    """What a user should know of a request that is declined, or of an error that a server logs; else empty.
+    """Return what a user should know of a request that is declined, or of an error that a server logs; else
+    empty.
 
     >>> remark_of(types.JSONRPCRequest(jsonrpc="2.0", id=1, method="roots/list"))
     'it asked for the list of folders, and zoolab declined (roots/list)'
@@ -195,12 +198,12 @@ def remark_of(message: Any) -> str:
 
 
 def entries_in(listed: Iterable[Any]) -> Iterator[Any]:
-    """The entries of a listing, as the server sent them."""
+    """Return the entries of a listing, as the server sent them."""
     return (each.meta[_HIDDEN] for each in listed)
 
 
 def tool_in(number: int, entry: Any) -> Listed:
-    """A tool of a listing; its `problem` says why it cannot be used."""
+    """Return a tool of a listing; its `problem` says why it cannot be used."""
     if not isinstance(entry, dict):
         return Listed(f"tools[{number}]", "", {}, f"it is {excerpt(entry, 60)}; expected an object")
     name, said, schema = (entry.get(key) for key in ("name", "description", "inputSchema"))
@@ -224,7 +227,7 @@ def tool_in(number: int, entry: Any) -> Listed:
 
 
 def offer_in(kind: Kind, number: int, entry: Any) -> Offer | str:
-    """A resource, a template or a prompt of a listing, or a sentence that says why it is left out."""
+    """Return a resource, a template or a prompt of a listing, or a sentence that says why it is left out."""
     try:
         return Offer.of(_OFFERED[kind].model_validate(entry, by_name=False))
     except ValidationError as error:

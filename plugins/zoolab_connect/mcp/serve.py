@@ -65,7 +65,9 @@ def serve(
 def answer_call(
     registry: ToolRegistry, permissions: Permissions, runner: Runner, name: str, arguments: Mapping[str, Any]
 ) -> Answer:
-    """What a client gets for one call: never an exception, and never a call that nobody decided about."""
+    """Return what a client gets for one call: never an exception, and never a call that nobody decided
+    about.
+    """
     tool = registry.get(name)
     if tool is None:
         return Answer(f"no tool is named {excerpt(name)}; expected {registry.names_as_text()}", failed=True)
@@ -93,7 +95,7 @@ def answer_call(
 
 
 def described(tool: Tool) -> dict[str, Any]:
-    """A tool as it is listed: its schema, and hints that follow from its risk.
+    """Return a tool as it is listed: its schema, and hints that follow from its risk.
 
     >>> described(Tool.from_schema("now", "Tell the time.", {"type": "object"}))["annotations"]
     {'readOnlyHint': True, 'destructiveHint': False}

@@ -69,7 +69,7 @@ class Sessions:
 
 
 def has_ended(came: httpx2.Response) -> bool:
-    """Whether an answer, read already, says that the session of its request has ended."""
+    """Return whether an answer, read already, says that the session of its request has ended."""
     if came.status_code == 404:
         error = _message(came.content).get("error")
         return not (isinstance(error, dict) and error.get("code") == types.METHOD_NOT_FOUND)
@@ -77,7 +77,7 @@ def has_ended(came: httpx2.Response) -> bool:
 
 
 def asks(content: bytes) -> bool:
-    """Whether a body is a request: it has a method, and an id that the answer gives back."""
+    """Return whether a body is a request: it has a method, and an id that the answer gives back."""
     message = _message(content)
     return "method" in message and message.get("id") is not None
 

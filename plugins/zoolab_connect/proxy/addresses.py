@@ -39,7 +39,7 @@ class Endpoint:
         return urlsplit(self.address).path
 
     def target(self, path: str) -> str:
-        """The address for a request that came with this path.
+        """Return the address for a request that came with this path.
 
         >>> Endpoint("openai", "https://host.example/v1beta/openai", ()).target("/v1beta/openai/models?a=1")
         'https://host.example/v1beta/openai/models?a=1'
@@ -75,7 +75,7 @@ def variables() -> dict[str, tuple[str, ...]]:
 
 
 def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[Endpoint, ...]:
-    """The endpoints that a program with this environment asks; with `to`, all requests go there.
+    """Return the endpoints that a program with this environment asks; with `to`, all requests go there.
 
     With `to`, clients whose address ends with the version of the API, as OpenAI's does, get it as it stands.
     Other clients write the version themselves, so it is left out of the address for them.

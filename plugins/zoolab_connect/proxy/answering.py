@@ -109,7 +109,7 @@ class AnsweredBy:
             return replace(response, faults=(fault,)) if isinstance(fault, Fault) else response
 
     def _read(self, api: str, came: HttpRequest) -> Request:
-        """The request in Chat's form, with the messages that an earlier answer stands for."""
+        """Return the request in Chat's form, with the messages that an earlier answer stands for."""
         body = came.body
         if not (came.text and body):
             raise InvalidInput("the body is not a JSON object", expected="a request with messages")
@@ -193,7 +193,9 @@ class AnsweredBy:
 def refusal(
     request: HttpRequest, status: int, said: str, kind: str = "", headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
-    """An error in the form of the API that a request speaks; its type is by default that of the status."""
+    """Return an error in the form of the API that a request speaks; its type is by default that of the
+    status.
+    """
     spoken = api_of_request(request.path, request.headers, request.body)
     return _json_response(status, spoken.error(status, said, kind), headers)
 
@@ -204,7 +206,7 @@ def _json_response(status: int, body: Body, headers: Mapping[str, str] | None = 
 
 
 def _without_end(api: str, pieces: list[bytes]) -> Iterator[bytes]:
-    """The shortest beginning of a stream that holds its whole message; then its connection drops."""
+    """Yield the shortest beginning of a stream that holds its whole message; then its connection drops."""
 
     def message_in(count: int) -> Message:
         with suppress(ModelError):
@@ -219,7 +221,7 @@ def _without_end(api: str, pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _broken_off(content: Iterable[bytes]) -> Iterator[bytes]:
-    """The first half of an answer; then its connection drops."""
+    """Yield the first half of an answer; then its connection drops."""
     whole = b"".join(content)
     yield whole[: len(whole) // 2]
     raise ConnectionAbortedError("the connection was dropped on purpose, half-way through the answer")

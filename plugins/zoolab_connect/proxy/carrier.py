@@ -58,7 +58,7 @@ def _write(pipe: IO[bytes], head: Iterable[Any], content: bytes = b"") -> None:
 
 
 def _read(pipe: IO[bytes]) -> tuple[list[Any], bytes] | None:
-    """The next frame; None if the other process has ended."""
+    """Return the next frame; None if the other process has ended."""
     start = pipe.read(_SIZES.size)
     if len(start) < _SIZES.size:
         return None
@@ -67,7 +67,9 @@ def _read(pipe: IO[bytes]) -> tuple[list[Any], bytes] | None:
 
 
 def _readable(headers: Mapping[str, str]) -> list[Pair]:
-    """The names of headers, and the values of those that say how a content is to be read: others are keys."""
+    """Return the names of headers, and the values of those that say how a content is to be read: others are
+    keys.
+    """
     return [(name, value if name in _TELLING else "") for name, value in Headers.of(headers).pairs]
 
 
@@ -185,19 +187,19 @@ class _Teller:
         threading.Thread(target=self._send, daemon=True).start()
 
     def asked(self, number: int, request: HttpRequest, came: float) -> None:
-        """A request came. The content of one that asks for no reply is nobody's business."""
+        """Note that a request came. The content of one that asks for no reply is nobody's business."""
         told = [number, came, request.method, request.path, _readable(request.headers)]
         self._tell("asked", told, request.content if request.api else b"")
 
     def heard(
         self, number: int, answer: HttpResponse, heard: Heard, ended: float, size: int
     ) -> threading.Event:
-        """An answer ended."""
+        """Note that an answer ended."""
         told = [number, ended, size, answer.status, _readable(answer.headers)]
         return self._tell("heard", [*told, heard.whole, heard.problem], heard.content, size)
 
     def odd(self, said: str) -> None:
-        """What came is no HTTP, or broke off."""
+        """Note that what came is no HTTP, or broke off."""
         self._tell("odd", [said])
 
     def told(self, number: int) -> None:
@@ -205,13 +207,13 @@ class _Teller:
         self._out.put((["told", number], b""))
 
     def written(self, frame: int) -> None:
-        """What a frame told is in the traces."""
+        """Note that what a frame told is in the traces."""
         done, size = self._waiting.pop(frame)
         self.backlog.take(size)
         done.set()
 
     def end(self) -> None:
-        """Nobody listens any more."""
+        """Note that nobody listens any more."""
         self._over = True
         self._out.put(None)
         self.backlog.end()

@@ -88,7 +88,8 @@ class RequestChange:
 
 
 def changes_between(before: Request, reply: Message | None, after: Request) -> RequestChange:
-    """What is different in the request `after`, if `before` and its `reply` (None: none came) were before it.
+    """Return what is different in the request `after`, if `before` and its `reply` (None: none came) were
+    before it.
 
     A field of a message that is null counts as absent. Whether a message was edited, or dropped and another
     one added, is decided by the id and the names of its calls, then by its place and role.
@@ -134,7 +135,7 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
 
 
 def text_of(value: Any) -> str:
-    """The same text for values that mean the same on the wire."""
+    """Return the same text for values that mean the same on the wire."""
     value = value if is_strict(value) else any_json(value)
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if item is not None}
@@ -176,7 +177,9 @@ def _called(message: Message) -> Hashable:
 
 
 def _is_summary(message: Message, lost: Sequence[Message]) -> bool:
-    """Whether a message is shorter than those that were lost, and not the first of them with an addition."""
+    """Return whether a message is shorter than those that were lost, and not the first of them with an
+    addition.
+    """
     first = content_of(lost[0])
     if message.get("role") == "tool" or (first and first in content_of(message)):
         return False
@@ -205,30 +208,30 @@ def _ways(old: Message, new: Message) -> tuple[str, ...]:
 
 
 def _tool_fields(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a tool, with those of its function among them."""
+    """Return the fields of a tool, with those of its function among them."""
     function = tool.get("function")
     return {**tool, **function, "function": None} if isinstance(function, Mapping) else dict(tool)
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The fields in which a tool differs."""
+    """Return the fields in which a tool differs."""
     return [*differing(_tool_fields(old), _tool_fields(new))]
 
 
 def _by_name(request: Request) -> dict[str, Any]:
-    """The tools by name; if the endpoint brings a tool along, its name is its type."""
+    """Return the tools by name; if the endpoint brings a tool along, its name is its type."""
     named = [(_tool_fields(tool), tool) for tool in request.tools]
     return {listed([str(fields.get("name") or fields.get("type"))], 1): tool for fields, tool in named}
 
 
 def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """The values that differ, by name, old and new; None for one that is not there."""
+    """Return the values that differ, by name, old and new; None for one that is not there."""
     both = {name: (old.get(name), new.get(name)) for name in {**old, **new}}
     return {name: (a, b) for name, (a, b) in both.items() if text_of(a) != text_of(b)}
 
 
 def _prefix(before: Request, after: Request, old: list[str], new: list[str]) -> PromptPrefix:
-    """`old` and `new` are the texts of the messages."""
+    """Compare the beginnings of two prompts; `old` and `new` are the texts of the messages."""
     tools = ["".join(map(text_of, request.tools)) for request in (before, after)]
     prompts = "".join([tools[0], *old]), "".join([tools[1], *new])
     first = common_ends(old, new)[0]
@@ -257,7 +260,7 @@ class Report:
     diagnoses: tuple[Diagnosis, ...]
 
     def _parts(self) -> Iterator[tuple[str, list[str], tuple[EditedMessage, ...]]]:
-        """Titles, with the lines and the edited messages below each: bounded, and without secrets."""
+        """Yield titles, with the lines and the edited messages below each: bounded, and without secrets."""
         told = zip(self.requests, (None, *self.changes), self.problems, strict=False)
         for number, (request, change, problems) in enumerate(islice(told, MAX_REQUESTS), 1):
             lines = [_sent(request)] if change is None else _told(change, request)
@@ -283,7 +286,8 @@ class Report:
 
 
 def what_changed(trace: TraceLog) -> Report:
-    """What the program behind a trace did with `messages[]`, tools and settings from request to request.
+    """Return what the program behind a trace did with `messages[]`, tools and settings from request to
+    request.
 
     Also what an endpoint would refuse each request for, and which calls may not run.
 
@@ -316,7 +320,7 @@ def what_changed(trace: TraceLog) -> Report:
 
 
 def _reply_for(turn: Turn, after: Request) -> Message | None:
-    """The message of a turn's reply, as the next request can hold it.
+    """Return the message of a turn's reply, as the next request can hold it.
 
     Some APIs have an object where the model streamed text: its spaces cannot come back.
     """
@@ -391,7 +395,7 @@ def _brief(message: Message) -> str:
 
 
 def _edit(edit: EditedMessage) -> str:
-    """How a message differs, and the first place in which its text or its calls do."""
+    """Return how a message differs, and the first place in which its text or its calls do."""
     told = f"messages[{edit.place}] ({_brief(edit.old)}): {listed([*edit.ways], 6)}"
     old, new = (
         " ".join([content_of(message), *(f"{name}({said})" for name, _, said in calls_of(message))])

@@ -57,7 +57,7 @@ class Conversation:
     failures: dict[int, str] = field(default_factory=dict)
 
     def ask(self, request: Request, names: list[str], body: dict[str, Any], came: float) -> None:
-        """A further request: what is new in it, and the request itself."""
+        """Add a further request: what is new in it, and the request itself."""
         trace, messages, view = self.trace, request.prefix.tolist(), self.view
         if self.request is None or request.tools != self.request.tools:
             try:
@@ -93,7 +93,7 @@ class Conversation:
             self.calls = dict(zip(ids, known, strict=True))
 
     def answer(self, reply: Reply, came: float) -> None:
-        """The reply to the last request; after one that broke off, the program may ask the same again."""
+        """Add the reply to the last request; after one that broke off, the program may ask the same again."""
         self.waits, view = False, self.view.with_next(reply.message)
         if reply.finish_reason == BROKEN_OFF:
             self.failures[self.turn] = SAID_BROKEN_OFF
@@ -110,19 +110,23 @@ class Conversation:
         self.trace.outcome = waiting if reply.is_whole else reply.end
 
     def fail(self, why: str, fault: Fault | None) -> None:
-        """The last request was refused, or its answer broke off; `fault` if that was on purpose."""
+        """Note that the last request was refused, or its answer broke off; `fault` if that was on purpose."""
         self.waits = False
         self.failures[self.turn] = why
         self.trace.outcome, self.trace.error, self.trace.fault = "model_error", why, fault
 
     def shares(self, names: list[str]) -> int:
-        """How many messages a request begins with that are this conversation's; -1 if one is another."""
+        """Return how many messages a request begins with that are this conversation's; -1 if one is
+        another.
+        """
         known = self.names
         goes_on = len(names) > len(known) or (len(names) == len(known) and self.turn in self.failures)
         return len(known) if goes_on and names[: len(known)] == known else -1
 
     def told(self, messages: list[Message], names: list[str]) -> int:
-        """How many calls of the last reply a request names, if it is the last request and more; else -1."""
+        """Return how many calls of the last reply a request names, if it is the last request and more; else
+        -1.
+        """
         kept = len(self.request.prefix) - 1 if self.request else -1
         if self.request is None or kept < 0 or not self.calls or names[:kept] != self.names[:kept]:
             return -1
@@ -133,7 +137,7 @@ class Conversation:
         return sum(each in said for each in self.calls)
 
     def holds(self, names: Counter[str]) -> int:
-        """How many messages of a request came after this conversation's first request."""
+        """Return how many messages of a request came after this conversation's first request."""
         return sum((Counter(self.names[self.brought :]) & names).values())
 
 
@@ -202,19 +206,21 @@ class Conversations:
 def _most(
     found: Iterable[Conversation], of: Callable[[Conversation], int], least: int
 ) -> Conversation | None:
-    """The first conversation with the highest number; None if none has the least."""
+    """Return the first conversation with the highest number; None if none has the least."""
     counted = [(of(each), each) for each in found]
     best = max((count for count, _ in counted), default=-1)
     return next((each for count, each in counted if count == best), None) if best >= least else None
 
 
 def _said(calls: Iterable[WrittenCall | ToolCall]) -> list[tuple[str, object]]:
-    """What calls say, without their ids."""
+    """Return what calls say, without their ids."""
     return [(each.name, arguments_object(each.arguments)) for each in calls]
 
 
 def name_of(message: Message) -> str:
-    """A name for what a message says: programs send it back with fields left out, or arguments rewritten."""
+    """Return a name for what a message says: programs send it back with fields left out, or arguments
+    rewritten.
+    """
     calls = [(name, id, arguments_object(said)) for name, id, said in calls_of(message)]
     named = [message.get("role"), message.get("tool_call_id"), calls, content_of(message)]
     return digest(canonical(named))

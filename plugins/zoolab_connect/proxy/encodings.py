@@ -24,7 +24,7 @@ class _Machine(Protocol):
         """Whether what came so far is whole."""
 
     def feed(self, data: bytes, most: int) -> bytes:
-        """What is in the next bytes; it may stop soon after `most` bytes of it."""
+        """Return what is in the next bytes; it may stop soon after `most` bytes of it."""
 
 
 class _Zlib:
@@ -99,7 +99,7 @@ class _Zstandard:
 
 
 def _has_brotli() -> bool:
-    """Whether there is a Brotli that unpacks no more than it is asked for."""
+    """Return whether there is a Brotli that unpacks no more than it is asked for."""
     if find_spec("brotli") is None:
         return False
     import brotli
@@ -142,7 +142,7 @@ class Decoder:
         return not self._began or all(machine.ended for machine in self._machines)
 
     def feed(self, piece: bytes) -> bytes:
-        """What the next bytes say."""
+        """Return what the next bytes say."""
         if self.problem:
             return b""
         self._began = self._began or bool(piece)
@@ -162,7 +162,7 @@ class Decoder:
 
 
 def decoded(content: bytes, said: str, most: int) -> bytes:
-    """Content without its encodings; raises `InvalidInput` if it cannot be read.
+    """Return content without its encodings; raises `InvalidInput` if it cannot be read.
 
     >>> import gzip
     >>> decoded(gzip.compress(b"Hello"), "gzip", 100)
@@ -176,7 +176,7 @@ def decoded(content: bytes, said: str, most: int) -> bytes:
 
 
 def narrowed(accepted: str) -> str:
-    """What a program accepts (`accept-encoding`), without what cannot be read here.
+    """Return what a program accepts (`accept-encoding`), without what cannot be read here.
 
     >>> narrowed("gzip;q=0.5, compress"), narrowed("compress")
     ('gzip;q=0.5', 'identity')

@@ -105,7 +105,7 @@ Upstream = Callable[[HttpRequest], HttpResponse]
 
 
 def read_request(api: str, asked: HttpRequest, left: list[str]) -> tuple[Request, dict[str, Any]]:
-    """A request for a reply, and its whole body, without secrets.
+    """Return a request for a reply, and its whole body, without secrets.
 
     What zoolab has no form for is named in `left`. Raises `InvalidInput` if it is no request; and
     `NotStrictJSON`.
@@ -116,19 +116,19 @@ def read_request(api: str, asked: HttpRequest, left: list[str]) -> tuple[Request
 
 
 def with_model(request: Request, model: str) -> Request:
-    """A request that names its model, if its API names it in the address alone."""
+    """Return a request that names its model, if its API names it in the address alone."""
     if not model or "model" in request.settings:
         return request
     return replace(request, settings={"model": model, **request.settings})
 
 
 def only_asked(request: Request) -> Request:
-    """A request without the settings that say nothing of what is asked, and differ from run to run."""
+    """Return a request without the settings that say nothing of what is asked, and differ from run to run."""
     return replace(request, settings=without(request.settings, DELIVERY))
 
 
 def read_reply(api: str, content: bytes, streamed: bool = False) -> Reply:
-    """The reply in an answer, whole or streamed, as it came; raises `ModelError` if there is none."""
+    """Return the reply in an answer, whole or streamed, as it came; raises `ModelError` if there is none."""
     try:
         if streamed:
             return APIS[api].streamed(events_in([content]))
@@ -152,7 +152,7 @@ class Heard:
 
 
 def said_in(api: str, response: HttpResponse, heard: Heard) -> Reply | str:
-    """The reply in an answer, without secrets, or why there is none."""
+    """Return the reply in an answer, without secrets, or why there is none."""
     content, whole = heard.content, heard.whole
     if heard.problem and response.status < 400:
         return f"the answer {heard.problem}"

@@ -96,7 +96,7 @@ def _parts(content: bytes) -> Iterator[bytes]:
 
 
 def _readable(headers: Headers) -> Headers:
-    """Headers that accept no encoding that cannot be read here."""
+    """Return headers that accept no encoding that cannot be read here."""
     accepted = headers.get("accept-encoding")
     if accepted is None:
         return headers
@@ -119,7 +119,8 @@ def _end_to_end(headers: Headers) -> Headers:
 
 
 def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
-    """A model that asks the real endpoint what a program asks it, so that `Faulty` can break real replies.
+    """Return a model that asks the real endpoint what a program asks it, so that `Faulty` can break real
+    replies.
 
     It sends the request as the program made it, with its headers, because a translation would lose what only
     its API knows; the `Request` that the model gets is not looked at. The reply is not streamed: the

@@ -20,20 +20,20 @@ class Headers(Mapping[str, str]):
 
     @classmethod
     def read(cls, raw: Iterable[tuple[bytes, bytes]]) -> Headers:
-        """Headers from the bytes of a connection."""
+        """Return headers from the bytes of a connection."""
         return cls((name.decode("latin-1"), value.decode("latin-1")) for name, value in raw)
 
     @classmethod
     def of(cls, headers: Mapping[str, str]) -> Headers:
-        """The headers of a mapping, which may be `Headers`."""
+        """Return the headers of a mapping, which may be `Headers`."""
         return headers if isinstance(headers, Headers) else cls(headers.items())
 
     def raw(self) -> list[tuple[bytes, bytes]]:
-        """The headers as bytes."""
+        """Return the headers as bytes."""
         return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.pairs]
 
     def without(self, names: Iterable[str]) -> Headers:
-        """All headers but those of these names."""
+        """Return all headers but those of these names."""
         left_out = {*names}
         return Headers(pair for pair in self.pairs if pair[0] not in left_out)
 

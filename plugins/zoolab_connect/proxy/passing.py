@@ -60,7 +60,7 @@ class Backlog:
             self._room.notify_all()
 
     def patience(self, own: int) -> float:
-        """Seconds for which an answer waits until it is written, if so many bytes are its own."""
+        """Return seconds for which an answer waits until it is written, if so many bytes are its own."""
         is_short = self._things <= _FEW and self.waiting - own < _LITTLE
         return _PATIENCE if is_short else _HASTE
 
@@ -71,15 +71,15 @@ class Ear(Protocol):
     backlog: Backlog
 
     def asked(self, number: int, request: HttpRequest, came: float) -> None:
-        """A request came, at this time of `perf_counter`."""
+        """Note that a request came, at this time of `perf_counter`."""
 
     def heard(
         self, number: int, answer: HttpResponse, heard: Heard, ended: float, size: int
     ) -> threading.Event:
-        """An answer ended; `size` is that of both. Tells when it is written."""
+        """Note that an answer ended; `size` is that of both. Tells when it is written."""
 
     def odd(self, said: str) -> None:
-        """What came is no HTTP, or broke off."""
+        """Note that what came is no HTTP, or broke off."""
 
 
 class Passing:
@@ -143,8 +143,9 @@ class Passing:
 
 
 def _tapped(answer: HttpResponse, heard: Callable[[Heard], None]) -> HttpResponse:
-    """An answer. Once its content is whole, and before the program knows that, `heard` is told what came, or
-    else when it is closed."""
+    """Return an answer. Once its content is whole, and before the program knows that, `heard` is told what
+    came, or else when it is closed.
+    """
     kept: list[bytes] = []
     waiting = [heard]
     decoder = Decoder(answer.headers.get("content-encoding", ""), MAX_BYTES)

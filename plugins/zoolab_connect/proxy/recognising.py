@@ -25,7 +25,7 @@ _METHOD = re.compile(r":\w+\Z")
 
 @cache
 def _tail(path: str) -> re.Pattern[str]:
-    """The end of a path in which a request of an API is known: without the version, for any model."""
+    """Return the end of a path in which a request of an API is known: without the version, for any model."""
     said = re.escape(_without_version(path.partition("?")[0]))
     return re.compile(said.replace(re.escape("{model}"), "(?P<model>[^/]+)"))
 
@@ -35,12 +35,12 @@ def _without_version(path: str) -> str:
 
 
 def watched() -> list[Api]:
-    """The APIs whose requests the proxy understands, in the order of the views."""
+    """Return the APIs whose requests the proxy understands, in the order of the views."""
     return [each for each in APIS.values() if each.watched]
 
 
 def _by_path(path: str) -> Api | None:
-    """The API with the longest path that a request ends with."""
+    """Return the API with the longest path that a request ends with."""
     found: list[tuple[int, Api]] = []
     for each in watched():
         matches = (_match(own, path) for own in (each.path, each.stream_path) if own)
@@ -54,7 +54,7 @@ def _match(own: str, path: str) -> re.Match[str] | None:
 
 
 def _marked(headers: Mapping[str, str], among: Iterable[Api]) -> Api | None:
-    """The API whose own headers a request has."""
+    """Return the API whose own headers a request has."""
     for each in among:
         own = {name.lower() for name in (*each.headers, each.key_header)} - {"authorization"}
         if own & headers.keys():
@@ -63,7 +63,7 @@ def _marked(headers: Mapping[str, str], among: Iterable[Api]) -> Api | None:
 
 
 def _by_body(body: Mapping[str, Any], headers: Mapping[str, str]) -> Api | None:
-    """The API whose request a body is, if its path says nothing."""
+    """Return the API whose request a body is, if its path says nothing."""
     found = [each for each in watched() if each.asks(body)]
     marked = _marked(headers, found)
     if marked is not None or not found:
@@ -73,7 +73,7 @@ def _by_body(body: Mapping[str, Any], headers: Mapping[str, str]) -> Api | None:
 
 
 def api_asked(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Api | None:
-    """The API of a request for a reply; None if it asks for something else.
+    """Return the API of a request for a reply; None if it asks for something else.
 
     >>> chat = {"messages": [{"role": "user", "content": "Hi"}]}
     >>> [api_asked(path, {}, chat).name for path in ("/v1/chat/completions", "/any/path", "/messages")]
@@ -91,7 +91,7 @@ def api_asked(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) ->
 
 
 def api_of_request(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Api:
-    """The API that any request speaks; Chat Completions if nothing says that it is another one."""
+    """Return the API that any request speaks; Chat Completions if nothing says that it is another one."""
     found = api_asked(path, headers, body) or _marked(headers, watched())
     if found is None:
         own = (each for each in watched() if each.own_paths and path.startswith(each.own_paths))
@@ -103,7 +103,7 @@ def api_of_request(path: str, headers: Mapping[str, str], body: Mapping[str, Any
 
 
 def wants_stream(api: str, path: str, body: Mapping[str, Any]) -> bool:
-    """Whether a request for a reply asks for a stream."""
+    """Return whether a request for a reply asks for a stream."""
     spoken = APIS[api]
     if spoken.stream_path:
         return _match(spoken.stream_path, path) is not None
@@ -111,7 +111,8 @@ def wants_stream(api: str, path: str, body: Mapping[str, Any]) -> bool:
 
 
 def wants_list(api: str, path: str) -> bool:
-    """Whether a request for a stream gets its events as one list, because the query for a stream is missing.
+    """Return whether a request for a stream gets its events as one list, because the query for a stream is
+    missing.
 
     >>> wants_list("gemini", "/v1beta/models/gemini-3:streamGenerateContent?key=k")
     True
@@ -121,7 +122,7 @@ def wants_list(api: str, path: str) -> bool:
 
 
 def path_without_stream(api: str, path: str) -> str:
-    """The path that asks for the same reply as a whole.
+    """Return the path that asks for the same reply as a whole.
 
     >>> path_without_stream("gemini", "/v1beta/models/gemini-3:streamGenerateContent?alt=sse&key=k")
     '/v1beta/models/gemini-3:generateContent?key=k'
@@ -137,7 +138,7 @@ def path_without_stream(api: str, path: str) -> str:
 
 
 def model_named(api: str, path: str, body: Mapping[str, Any]) -> str:
-    """The model that a request names, in its body or in its path; empty if it names none."""
+    """Return the model that a request names, in its body or in its path; empty if it names none."""
     spoken = APIS[api]
     for own in filter(None, (spoken.path, spoken.stream_path)):
         found = _match(own, path) if "{model}" in own else None

@@ -51,7 +51,7 @@ class RecordedFor(Replay):
 
 
 def plain_body(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A request without what is absent or empty, and with plain results.
+    """Return a request without what is absent or empty, and with plain results.
 
     >>> told = '{"success":true,"data":100,"error_message":null,"error_type":"none","metadata":{}}'
     >>> plain_body({"messages": [{"role": "tool", "content": told, "name": None}]})
@@ -75,7 +75,7 @@ def _without_empty(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain_result(text: str) -> str:
-    """The result in a text, the same whether it stands in an envelope or alone."""
+    """Return the result in a text, the same whether it stands in an envelope or alone."""
     try:
         value = parse_json(_NOTICE.sub("", text))
     except ValueError:
@@ -86,5 +86,7 @@ def _plain_result(text: str) -> str:
 
 
 def example() -> str:
-    """A program that the recording `starter` answers to the end, without a network and without a key."""
+    """Return a program that the recording `starter` answers to the end, without a network and without
+    a key.
+    """
     return read_shipped("zoolab_connect.proxy", "example.py.txt")

@@ -72,7 +72,7 @@ class Recorder:
         self.backlog.end()
 
     def asked(self, number: int, request: HttpRequest, came: float) -> None:
-        """A request came."""
+        """Note that a request came."""
         api = request.api
         if api is None:
             self.later(partial(self._pass, request))
@@ -84,12 +84,12 @@ class Recorder:
     def heard(
         self, number: int, answer: HttpResponse, heard: Heard, ended: float, size: int
     ) -> threading.Event:
-        """An answer ended."""
+        """Note that an answer ended."""
         api, found = self._open.pop(number)
         return self.later(lambda: self._answered(found, answer, said_in(api, answer, heard), ended), size)
 
     def odd(self, said: str) -> None:
-        """What came is no HTTP, or broke off."""
+        """Note that what came is no HTTP, or broke off."""
         self.later(lambda: self.unread.append(scrub(said)[:_LONGEST_SAID]))
 
     def later(self, task: Callable[[], None], size: int = 0) -> threading.Event:

@@ -57,7 +57,7 @@ class LivePages:
         self._version, self._over, self._open = 0, False, 0
 
     def answer(self, request: HttpRequest) -> HttpResponse:
-        """The page, if a request has its address."""
+        """Return the page, if a request has its address."""
         known = secrets.compare_digest(request.path.encode(), self.path.encode())
         if request.method != "GET" or not known:
             return HttpResponse(404, {}, [])
@@ -66,7 +66,7 @@ class LivePages:
         return HttpResponse(200, headers, content, close=content.close)
 
     def grown(self) -> None:
-        """There is more to show."""
+        """Note that there is more to show."""
         with self._changed:
             self._version += 1
             self._changed.notify_all()
@@ -108,7 +108,7 @@ class LivePages:
 
 
 def _growing_page(title: str) -> tuple[str, str]:
-    """A page in two parts: what comes before and after the steps of traces that still grow."""
+    """Return a page in two parts: what comes before and after the steps of traces that still grow."""
     more = Html("<!-- more -->")
     main = tag("main", tag("h1", title), more, class_="zoolab-story page")
     before, _, after = markup.page(title, story_style(), main).partition(more)
@@ -116,7 +116,7 @@ def _growing_page(title: str) -> tuple[str, str]:
 
 
 def _render_steps(trace: Trace, first: int, title: str) -> Html:
-    """The steps of a trace from `first` on, under a heading, for a page that grows."""
+    """Return the steps of a trace from `first` on, under a heading, for a page that grows."""
     steps, turns = len(trace.steps), trace.turns
     cards = (card_of(Moment(trace, seq, turns)) for seq in range(first, steps))
     return tag("section", tag("h2", title), tag("ol", *cards, class_="steps"), aria_label=title)
@@ -250,7 +250,7 @@ class Seen(AbstractContextManager["Seen"]):
         return {**own, **dict.fromkeys(keys, self._key), **self._tape_variables()}
 
     def _tape_variables(self) -> dict[str, str]:
-        """What `zoolab.taped` is told: to play a tape, or to record one beside the traces."""
+        """Return what `zoolab.taped` is told: to play a tape, or to record one beside the traces."""
         if self.tape is not None:
             return {TAPE: str(self.tape.absolute()), TAPE_MODE: "play"}
         if self.folder is not None:
@@ -272,7 +272,9 @@ class Seen(AbstractContextManager["Seen"]):
         return inspector
 
     def what_changed(self, number: int = -1) -> Report:
-        """What the program did with a conversation between its requests; by default with the last one."""
+        """Return what the program did with a conversation between its requests; by default with the
+        last one.
+        """
         return what_changed(self._trace(number))
 
     def _trace(self, number: int) -> Trace:

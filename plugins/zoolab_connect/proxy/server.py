@@ -87,7 +87,7 @@ class LoopbackServer(ThreadingMixIn, TCPServer):
         self._thread.join()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A program that has heard enough is no error."""
+        """Ignore a program that has heard enough: it is no error."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -152,7 +152,7 @@ class _Connection(BaseRequestHandler):
         return HttpRequest(head.method.decode(), head.target.decode(), headers, b"".join(parts))
 
     def _expect_own(self, headers: Headers) -> None:
-        """A page of another site must not ask through here, by whatever name it found this server."""
+        """Refuse a page of another site, by whatever name it found this server."""
         own = [f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")]
         origins = [None, *(f"http://{each}" for each in own)]
         if headers.get("host") not in own or headers.get("origin") not in origins:

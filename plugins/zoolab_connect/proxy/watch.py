@@ -146,7 +146,7 @@ def watch(
             raise InvalidInput(f"{place} is not empty", expected="a folder that is new or empty")
 
     def model_of(live: Model | None) -> Model:
-        """Who answers, if `live` is what a request may reach."""
+        """Return who answers, if `live` is what a request may reach."""
         model: Any = live if recorded is None else partial(recorded.answer, live)
         return _FaultyAgain(model, plan, attempts) if plan.rates else model
 
@@ -189,7 +189,7 @@ def watch(
 def traffic_plan(
     faults: Iterable[str] | Mapping[str, float], seed: int | str = 0, times: int | None = None
 ) -> Plan:
-    """The plan for faults of the traffic; `InvalidInput` if one is not known, or one of tools."""
+    """Return the plan for faults of the traffic; `InvalidInput` if one is not known, or one of tools."""
     plan = make_plan(faults, seed, times)
     for name in plan.rates:
         if name not in TRAFFIC_FAULTS:

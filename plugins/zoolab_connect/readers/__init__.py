@@ -51,7 +51,7 @@ def _log_opened(content: bytes, most: int, unread: Unread) -> Sequence[Any] | No
 
 
 def _cassette_opened(content: bytes, most: int, unread: Unread) -> Sequence[Any] | None:
-    """The values of a cassette in YAML, of a table, or of a file that is compressed."""
+    """Return the values of a cassette in YAML, of a table, or of a file that is compressed."""
     plain = unpacked(content, most)
     try:
         text = text_in(plain)

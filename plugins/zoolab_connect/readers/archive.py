@@ -25,12 +25,12 @@ _DAMAGES = (
 
 
 def is_archive(content: bytes) -> bool:
-    """Whether a file is a zip file, by its first bytes."""
+    """Return whether a file is a zip file, by its first bytes."""
     return content.startswith(b"PK\x03\x04")
 
 
 def log_in(content: bytes, most: int, unread: Unread) -> dict[str, Any]:
-    """The log that an archive holds; `most` bounds its size in bytes.
+    """Return the log that an archive holds; `most` bounds its size in bytes.
 
     Raises `InvalidInput` if it holds none, and `MissingPackage` if it needs Zstandard and there is none.
     """
@@ -80,7 +80,7 @@ def _values(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes, u
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> bytes:
-    """The bytes of a member; before Python 3.14 `zipfile` cannot read Zstandard."""
+    """Return the bytes of a member; before Python 3.14 `zipfile` cannot read Zstandard."""
     if member.compress_type != _ZSTANDARD or hasattr(zipfile, "ZIP_ZSTANDARD"):
         with archive.open(member) as opened:
             return opened.read(member.file_size + 1)

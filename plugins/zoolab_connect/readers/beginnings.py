@@ -16,7 +16,7 @@ def name_of(message: Message) -> str:
 
 
 def beginnings_of(messages: Sequence[Message]) -> list[str]:
-    """A name for each beginning of a conversation; the last one is the name of all of it."""
+    """Return a name for each beginning of a conversation; the last one is the name of all of it."""
     names = map(name_of, messages)
     return [*accumulate(names, lambda before, name: digest(before + name))]
 

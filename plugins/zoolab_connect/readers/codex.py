@@ -34,12 +34,12 @@ _DONE: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def recognises(values: Sequence[Any]) -> bool:
-    """Whether values are the lines of such a session."""
+    """Return whether values are the lines of such a session."""
     return any(_is_line(each) or _is_event(each) or _is_state(each) for each in values)
 
 
 def _is_state(value: Any) -> bool:
-    """Whether a value is a mark of an older rollout, whose items stand in no object of their own."""
+    """Return whether a value is a mark of an older rollout, whose items stand in no object of their own."""
     return isinstance(value, dict) and value.keys() == {"record_type"}
 
 

@@ -21,14 +21,14 @@ _KNOWN = frozenset({"contents", "config", "model", "tools", *_SYSTEM})
 
 
 def is_contents(value: Any) -> bool:
-    """Whether a value is a request or a reply of Gemini, or a list of its messages."""
+    """Return whether a value is a request or a reply of Gemini, or a list of its messages."""
     if isinstance(value, Mapping):
         return _is_request(value) or _is_turn(value.get("content")) or _has_candidates(value)
     return isinstance(value, list) and bool(value) and all(map(_is_turn, value))
 
 
 def _is_request(value: Mapping[str, Any]) -> bool:
-    """Whether a value is a request; one whose contents are only text names its model, too."""
+    """Return whether a value is a request; one whose contents are only text names its model, too."""
     given = value.get("contents")
     turns = given if isinstance(given, list) else [given]
     if not turns or not all(isinstance(each, str) or _is_turn(each) for each in turns):
@@ -44,7 +44,7 @@ def _has_candidates(value: Mapping[str, Any]) -> bool:
 
 
 def _is_turn(value: Any) -> bool:
-    """Whether a value is a message of Gemini: its parts have no types, but names."""
+    """Return whether a value is a message of Gemini: its parts have no types, but names."""
     parts = value.get("parts") if isinstance(value, Mapping) else None
     return (
         isinstance(parts, list)

@@ -30,7 +30,7 @@ _PLACED = frozenset(
 
 
 def recognises(value: Any) -> bool:
-    """Whether a value is the row of a dataset."""
+    """Return whether a value is the row of a dataset."""
     return isinstance(value, dict) and _form(value) is not None
 
 
@@ -41,7 +41,7 @@ def read(value: Mapping[str, Any], _unread: Unread) -> Iterator[Conversation]:
 
 
 def _form(value: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Iterator[Conversation]] | None:
-    """What reads a row; None if it has no form that is known."""
+    """Return what reads a row; None if it has no form that is known."""
     if any(_is_turns(value.get(name)) for name in _TURNS):
         return _of_turns
     if "messages" not in value and any(_is_roles(value.get(name)) for name in _TURNS):
@@ -60,7 +60,7 @@ def _is_turns(value: Any) -> bool:
 
 
 def _is_roles(value: Any) -> bool:
-    """Whether a value is a list of messages with roles, as LMSYS and WildChat have it."""
+    """Return whether a value is a list of messages with roles, as LMSYS and WildChat have it."""
     return isinstance(value, list) and any(isinstance(each, Mapping) and "role" in each for each in value)
 
 
@@ -111,7 +111,7 @@ def _of_turns(row: Mapping[str, Any]) -> Iterator[Conversation]:
 
 
 def _is_of_tools(turn: Any) -> bool:
-    """Whether a turn says that the conversation has tools."""
+    """Return whether a turn says that the conversation has tools."""
     if not isinstance(turn, Mapping):
         return False
     role, said = _ROLES.get(str(turn.get("from")).lower()), turn.get("value", turn.get("content"))
@@ -119,7 +119,7 @@ def _is_of_tools(turn: Any) -> bool:
 
 
 def _calls_of(said: Any, number: int) -> list[dict[str, Any]]:
-    """The calls in a text; empty if it is no such text."""
+    """Return the calls in a text; empty if it is no such text."""
     told = parsed(said)
     listed = told if isinstance(told, list) else [told]
     if not all(isinstance(each, Mapping) and isinstance(each.get("name"), str) for each in listed):

@@ -35,12 +35,12 @@ _REPLIES = {"choices": "openai", "output": "responses", "candidates": "gemini", 
 
 
 def recognises(value: Any) -> bool:
-    """Whether a value holds requests with their answers, or is a reply."""
+    """Return whether a value holds requests with their answers, or is a reply."""
     return isinstance(value, dict) and bool(_form(value))
 
 
 def _form(value: Mapping[str, Any]) -> str:
-    """Which of the forms a value has; empty if it has none."""
+    """Return which of the forms a value has; empty if it has none."""
     log = value.get("log")
     if any(isinstance(value.get(name), list) for name in _LISTS):
         return "cassette"
@@ -56,12 +56,12 @@ def _form(value: Mapping[str, Any]) -> str:
 
 
 def looks_like_yaml(text: str) -> bool:
-    """Whether a text is a cassette in YAML."""
+    """Return whether a text is a cassette in YAML."""
     return any(text.startswith(f"{name}:") or f"\n{name}:" in text[:10_000] for name in _LISTS)
 
 
 def cassette_in(text: str) -> Any:
-    """The value of a cassette in YAML; needs an extra."""
+    """Return the value of a cassette in YAML; needs an extra."""
     needs("yaml")
     import yaml
 
@@ -106,12 +106,14 @@ def _exchanges(value: Mapping[str, Any], unread: Unread) -> Iterator[tuple[str, 
 
 
 def _is_conversation(url: Any) -> bool:
-    """Whether a line of a batch goes to an address of conversations, as far as it says."""
+    """Return whether a line of a batch goes to an address of conversations, as far as it says."""
     return not isinstance(url, str) or not url.rstrip("/").endswith(_OTHERS)
 
 
 def _of_batch(value: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The request and the response in a line of a batch, of which one file has the one and one the other."""
+    """Return the request and the response in a line of a batch, of which one file has the one and one the
+    other.
+    """
     body, result = value.get("body", value.get("params")), value.get("result")
     if isinstance(result, Mapping):
         return body, result.get("message", {"status": result.get("type"), "error": result.get("error")})
@@ -163,7 +165,7 @@ def _conversation(place: str, asked: Any, answered: Any, unread: Unread) -> Conv
 
 
 def _api(body: Any) -> Api | None:
-    """The API whose request a body is; None if it is none."""
+    """Return the API whose request a body is; None if it is none."""
     if not isinstance(body, dict):
         return None
     api = api_of(body)
@@ -171,7 +173,7 @@ def _api(body: Any) -> Api | None:
 
 
 def _api_of_reply(body: Mapping[str, Any]) -> Api | None:
-    """The API whose reply a body is; None if it is none."""
+    """Return the API whose reply a body is; None if it is none."""
     if body.get("type") == "message_start":
         return APIS["anthropic"]
     if str(body.get("type")).startswith("response."):
@@ -189,7 +191,7 @@ def _api_of_reply(body: Mapping[str, Any]) -> Api | None:
 
 
 def _failure(answered: Any, place: str, unread: Unread) -> str:
-    """How a response failed; empty if it did not."""
+    """Return how a response failed; empty if it did not."""
     if not isinstance(answered, Mapping):
         return ""
     status = answered.get("status", answered.get("status_code"))
@@ -203,7 +205,7 @@ def _failure(answered: Any, place: str, unread: Unread) -> str:
 
 
 def _reason(body: Any) -> str:
-    """What an error says: its message, or the whole of it."""
+    """Return what an error says: its message, or the whole of it."""
     for _ in range(4):
         if not isinstance(body, Mapping):
             break
@@ -212,7 +214,7 @@ def _reason(body: Any) -> str:
 
 
 def _reply(asked: Api | None, answered: Any, place: str, unread: Unread) -> Any:
-    """The message of the model in a response; None if there is none, and then it is noted."""
+    """Return the message of the model in a response; None if there is none, and then it is noted."""
     if not isinstance(answered, Mapping):
         unread.add(place, "there is none")
         return None
@@ -260,7 +262,7 @@ def _with_end(reply: Reply) -> dict[str, Any]:
 
 
 def _body(message: Mapping[str, Any], place: str, unread: Unread) -> Any:
-    """The body of a request or a response: bytes, or a value that is parsed already."""
+    """Return the body of a request or a response: bytes, or a value that is parsed already."""
     names = ("parsed_body", "body", "postData", "content", "raw")
     held = next((message[name] for name in names if message.get(name) is not None), None)
     if isinstance(held, Mapping) and held.keys() <= {"string", "encoding", "base64_string"}:
@@ -293,7 +295,7 @@ def _unpacked(content: bytes, message: Mapping[str, Any], place: str, unread: Un
 
 
 def _encoding(headers: Any) -> str:
-    """The header content-encoding: of an object with lists, or of a list of names and values."""
+    """Return the header content-encoding: of an object with lists, or of a list of names and values."""
     if isinstance(headers, list):
         headers = {each.get("name"): each.get("value") for each in headers if isinstance(each, Mapping)}
     for name, value in headers.items() if isinstance(headers, Mapping) else ():

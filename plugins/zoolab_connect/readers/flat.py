@@ -41,7 +41,9 @@ _MOST = 10_000
 def messages_of(
     told: Mapping[str, Any], events: Sequence[Any], unread: Unread
 ) -> tuple[list[Message], list[list[Message]]]:
-    """The messages in the attributes of a span, or in its events, and what each part of its answer says."""
+    """Return the messages in the attributes of a span, or in its events, and what each part of its answer
+    says.
+    """
     for begin, end in _GROUPS:
         found = messages_in(_listed(told, begin), begin, unread)
         answers = [messages_in([each], end, unread, "assistant") for each in _listed(told, end)]
@@ -67,7 +69,7 @@ def messages_of(
 
 
 def tools_of(told: Mapping[str, Any], place: str, unread: Unread) -> list[dict[str, Any]]:
-    """The tools that a span says were offered."""
+    """Return the tools that a span says were offered."""
     for name in _TOOLS:
         if told.get(name):
             return tools_in(told[name], f"{place}, {name}", unread)
@@ -80,7 +82,7 @@ def tools_of(told: Mapping[str, Any], place: str, unread: Unread) -> list[dict[s
 
 
 def _tool(told: Any) -> Any:
-    """A tool of OpenInference: its schema may be the whole of it, or that of its parameters."""
+    """Return a tool of OpenInference: its schema may be the whole of it, or that of its parameters."""
     if not isinstance(told, Mapping):
         return told
     schema = parsed(told.get("json_schema"))
@@ -90,7 +92,7 @@ def _tool(told: Any) -> Any:
 
 
 def _answer_of_vercel(told: Mapping[str, Any]) -> Any:
-    """What the AI SDK of Vercel says of an answer, as a message; None if it says nothing."""
+    """Return what the AI SDK of Vercel says of an answer, as a message; None if it says nothing."""
     text, calls = told.get("ai.response.text"), parsed(told.get("ai.response.toolCalls"))
     if text is None and not calls:
         return None
@@ -103,7 +105,7 @@ def _tells(event: Mapping[str, Any]) -> bool:
 
 
 def _of_event(event: Any) -> Any:
-    """A message from an event such as `gen_ai.user.message`; a choice holds it one level deeper."""
+    """Return a message from an event such as `gen_ai.user.message`; a choice holds it one level deeper."""
     if not isinstance(event, Mapping) or "event.name" not in event:
         return event
     held = parsed(event.get("message"))
@@ -115,7 +117,7 @@ def _of_event(event: Any) -> Any:
 
 
 def _listed(told: Mapping[str, Any], prefix: str, messages: bool = True) -> list[Any]:
-    """The list that is spread over attributes: `prefix.0.role`, `prefix.1.role`, ..."""
+    """Return the list that is spread over attributes: `prefix.0.role`, `prefix.1.role`, ..."""
     tree: dict[str, Any] = {}
     for name, value in told.items():
         if not name.startswith(f"{prefix}."):
@@ -133,7 +135,7 @@ def _ordered(value: Any) -> list[Any]:
 
 
 def _message(told: Any) -> Any:
-    """A message without the words that OpenInference puts around each part of it."""
+    """Return a message without the words that OpenInference puts around each part of it."""
     held = told.get("message", told) if isinstance(told, dict) else told
     if not isinstance(held, dict):
         return held

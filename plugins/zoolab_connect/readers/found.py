@@ -34,7 +34,7 @@ class Unread:
             self._more += 1
 
     def lines(self) -> list[str]:
-        """All of it, each once."""
+        """Return all of it, each once."""
         return [*self._lines, *([f"and {self._more:,} more"] if self._more else [])]
 
 

@@ -14,7 +14,7 @@ _LINK = "attachment://"
 
 
 def recognises(value: Any) -> bool:
-    """Whether a value is a log."""
+    """Return whether a value is a log."""
     if not isinstance(value, dict):
         return False
     header = isinstance(value.get("eval"), Mapping) and "status" in value
@@ -70,7 +70,7 @@ def _of_sample(sample: Mapping[str, Any], place: str, about: Mapping[str, Any]) 
 
 
 def _asked_and_said(sample: Mapping[str, Any]) -> Any:
-    """The messages of a sample that has only its input and the model's output."""
+    """Return the messages of a sample that has only its input and the model's output."""
     given, output = sample.get("input"), sample.get("output")
     choices = output.get("choices") if isinstance(output, Mapping) else None
     said = [each["message"] for each in choices or () if isinstance(each, Mapping) and "message" in each]
@@ -81,7 +81,7 @@ def _asked_and_said(sample: Mapping[str, Any]) -> Any:
 
 
 def _with_errors(messages: list[Message], listed: Any) -> list[Message]:
-    """The messages, with the errors of tools in place of their results."""
+    """Return the messages, with the errors of tools in place of their results."""
     told = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
     failed = {str(each.get("tool_call_id")): _message(each.get("error")) for each in told}
     return [
@@ -105,14 +105,14 @@ def _scores(given: Any, place: str, unread: Unread) -> dict[str, Any]:
 
 
 def _message(error: Any) -> str:
-    """What an error says; empty if there is none."""
+    """Return what an error says; empty if there is none."""
     if isinstance(error, Mapping):
         return str(error.get("message") or excerpt(error, 300))
     return error if isinstance(error, str) else ""
 
 
 def _attached(value: Any, attachments: Mapping[str, Any]) -> Any:
-    """The value with long texts put back that the log keeps apart."""
+    """Return the value with long texts put back that the log keeps apart."""
     if isinstance(value, str) and value.startswith(_LINK):
         return attachments.get(value.removeprefix(_LINK), value)
     if isinstance(value, list):

@@ -19,12 +19,12 @@ _TRACES = ("sessionId", "session_id", "userId", "user_id", "htmlPath", "observat
 
 
 def recognises(values: Sequence[Any]) -> bool:
-    """Whether values are traces with observations, observations, or rows of traces."""
+    """Return whether values are traces with observations, observations, or rows of traces."""
     return any(map(_listed, values))
 
 
 def _listed(value: Any) -> list[Any]:
-    """The observations that a value holds, or is; empty if there are none."""
+    """Return the observations that a value holds, or is; empty if there are none."""
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("observations"), list) and "input_messages" not in value:

@@ -13,7 +13,7 @@ from zoolab_connect.readers.wrapped import anything_in, choices_in, is_message
 
 
 def recognises(value: Any) -> bool:
-    """Whether a value is a run or an example, or holds runs."""
+    """Return whether a value is a run or an example, or holds runs."""
     if not isinstance(value, dict):
         return False
     return isinstance(value.get("runs"), list) or "run_type" in value or {"inputs", "outputs"} <= value.keys()
@@ -76,7 +76,7 @@ def _state_messages(state: Any, place: str, own: Unread) -> list[Message]:
 
 
 def _of_run(run: Mapping[str, Any], place: str) -> Iterator[Conversation]:
-    """The conversation of a run, or each of them, if it is a batch."""
+    """Yield the conversation of a run, or each of them, if it is a batch."""
     given, answers = parsed(run.get("inputs")), parsed(run.get("outputs"))
     meta, settings = {"run": str(run.get("id"))}, _settings(run)
     for name in ("model", "model_name"):
@@ -104,7 +104,7 @@ def _settings(run: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _batch(given: Any, answers: Any) -> list[tuple[Any, Any]]:
-    """Each request with its answer: several, if `messages` has a list for each."""
+    """Return each request with its answer: several, if `messages` has a list for each."""
     name = next((k for k in ("messages", "prompts") if k in given), "") if isinstance(given, Mapping) else ""
     listed = given[name] if name else None
     if not isinstance(listed, list) or len(listed) < 2 or not (name == "prompts" or _are_lists(listed)):

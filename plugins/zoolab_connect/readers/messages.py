@@ -83,14 +83,14 @@ class _Said:
             self.parts, self.calls = [], []
 
     def content(self) -> Any:
-        """Text; or the parts, if some of it was only thought."""
+        """Return text; or the parts, if some of it was only thought."""
         if any(part["type"] != "text" for part in self.parts):
             return self.parts
         return "\n".join(part["text"] for part in self.parts)
 
 
 def call(number: Any, name: Any, arguments: Any) -> dict[str, Any]:
-    """A call in OpenAI's form; its id is empty if it has none."""
+    """Return a call in OpenAI's form; its id is empty if it has none."""
     text = arguments if isinstance(arguments, str) else encode({} if arguments is None else arguments)
     return {"id": _id(number), "type": "function", "function": {"name": str(name), "arguments": text}}
 
@@ -100,7 +100,7 @@ def _id(number: Any) -> str:
 
 
 def messages_in(listed: Any, place: str, unread: Unread, role: str = "user") -> list[Message]:
-    """The messages of a list; what is no message is noted. `role` is for those that name none."""
+    """Return the messages of a list; what is no message is noted. `role` is for those that name none."""
     if not isinstance(listed, list):
         unread.add(place, f"it is {excerpt(listed, 60)}; expected a list of messages")
         return []
@@ -117,7 +117,7 @@ def messages_in(listed: Any, place: str, unread: Unread, role: str = "user") -> 
 def read_message(
     told: Mapping[str, Any], place: str, unread: Unread, otherwise: str = "user"
 ) -> list[Message]:
-    """A message, and the results of tools in it, each as a message of its own."""
+    """Return a message, and the results of tools in it, each as a message of its own."""
     said, given = _Said(), told.get("parts", told.get("content"))
     if "role" not in told and told.get("type") in (*_CALLS, *_RESULTS, *_THOUGHTS):
         _read_part(told, place, said, unread)
@@ -183,7 +183,7 @@ def _messages(role: str, told: Mapping[str, Any], said: _Said) -> list[Message]:
 
 
 def _failed(told: Mapping[str, Any], content: Any) -> Any:
-    """The content of a result; it says so if the tool failed."""
+    """Return the content of a result; it says so if the tool failed."""
     failed = told.get("is_error") is True or told.get("isError") is True or told.get("status") == "error"
     marked = not failed or not isinstance(content, str) or content.lower().startswith("error")
     return content if marked else f"ERROR: {content}"
@@ -235,7 +235,7 @@ def _read_result(part: Mapping[str, Any], place: str, said: _Said, unread: Unrea
 
 
 def _named(part: Mapping[str, Any], kind: Any, place: str, unread: Unread) -> str:
-    """What stands for a part that is not text, such as an image."""
+    """Return what stands for a part that is not text, such as an image."""
     mime = next(
         (part[k] for k in ("mime_type", "mimeType", "media_type") if isinstance(part.get(k), str)), ""
     )
@@ -271,13 +271,13 @@ def _read_call(told: Any, place: str, said: _Said, unread: Unread) -> None:
 
 
 def _written(failed: str) -> str:
-    """The arguments that the model wrote, from Inspect AI's report that they could not be parsed."""
+    """Return the arguments that the model wrote, from Inspect AI's report that they could not be parsed."""
     _, begins, rest = failed.partition("arguments:\n\n")
     return rest.partition("\n\nError details")[0] if begins else failed
 
 
 def text_of(content: Any, place: str, unread: Unread) -> str:
-    """Content as text: that of its parts, if it has parts, and else JSON."""
+    """Return content as text: that of its parts, if it has parts, and else JSON."""
     if isinstance(content, list) and content and all(isinstance(p, Mapping) and "type" in p for p in content):
         said = _Said()
         for number, part in enumerate(content):

@@ -12,7 +12,7 @@ _SCHEMAS = ("parameters", "input_schema", "inputSchema", "json_schema")
 
 
 def parsed(value: Any) -> Any:
-    """A value that may be JSON text; the text itself if it is none.
+    """Return a value that may be JSON text; the text itself if it is none.
 
     >>> parsed('[1]'), parsed('[1')
     ([1], '[1')
@@ -26,7 +26,7 @@ def parsed(value: Any) -> Any:
 
 
 def tools_in(given: Any, place: str, unread: Unread) -> list[dict[str, Any]]:
-    """The functions among the tools of a request; what is no function is noted.
+    """Return the functions among the tools of a request; what is no function is noted.
 
     >>> tools_in('[{"name": "now", "input_schema": {}}]', "tools", Unread())
     [{'type': 'function', 'function': {'name': 'now', 'description': '', 'parameters': {}}}]
@@ -62,7 +62,7 @@ def _one_by_one(listed: list[Any]) -> Iterator[Any]:
 
 
 def tools_beside(value: Any, place: str, unread: Unread) -> list[dict[str, Any]]:
-    """The tools in an object that holds messages, too, such as a request."""
+    """Return the tools in an object that holds messages, too, such as a request."""
     held = parsed(value)
     if isinstance(held, list) and len(held) == 1:
         [held] = held

@@ -61,7 +61,7 @@ def _asked(calls: Sequence[dict[str, Any]], number: int) -> Iterator[_Asked]:
 
 
 def _answered(message: Message, asked: list[_Asked]) -> Message:
-    """The result with the id of its call; that call waits for none any more."""
+    """Return the result with the id of its call; that call waits for none any more."""
     told, name = message.get("tool_call_id"), message.get("name")
     plain = {key: value for key, value in message.items() if key != "name"}
     found = next((each for each in asked if told and each.told == told), None)

@@ -18,7 +18,7 @@ _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-
 
 
 def text_in(content: bytes) -> str:
-    """The text of a file; raises `InvalidInput` if it is none."""
+    """Return the text of a file; raises `InvalidInput` if it is none."""
     coding = next((coding for mark, coding in _MARKS.items() if content.startswith(mark)), "utf-8")
     try:
         return content.decode(coding)
@@ -27,7 +27,7 @@ def text_in(content: bytes) -> str:
 
 
 def values_in(text: str, unread: Unread) -> list[Any]:
-    """The JSON values of a text, one after the other; raises `InvalidInput` if it begins with none.
+    """Return the JSON values of a text, one after the other; raises `InvalidInput` if it begins with none.
 
     NaN and numbers that are too large become text. Lines between the values are noted.
 
@@ -74,7 +74,7 @@ def _reason(error: Exception) -> str:
 
 
 def _next_value(text: str, at: int) -> int:
-    """Where the next line begins that may be a value; -1 if there is none."""
+    """Return where the next line begins that may be a value; -1 if there is none."""
     places = (text.find(f"\n{bracket}", at) for bracket in "{[")
     return min((place + 1 for place in places if place >= 0), default=-1)
 
@@ -100,6 +100,6 @@ def _without_surrogates(text: str, unread: Unread) -> str:
 
 
 def _mended(value: Any, unread: Unread) -> Any:
-    """The value without lone surrogates, which JSON may escape."""
+    """Return the value without lone surrogates, which JSON may escape."""
     text = json.dumps(value, ensure_ascii=False)
     return value if is_utf8(text) else json.loads(_without_surrogates(text, unread))

@@ -22,7 +22,7 @@ def _is_result(value: Any) -> bool:
 
 
 def recognises(value: Any) -> bool:
-    """Whether a value holds results with prompts, or is one."""
+    """Return whether a value holds results with prompts, or is one."""
     listed = _results(value)
     return isinstance(listed, list) and any(isinstance(each, dict) and "prompt" in each for each in listed)
 

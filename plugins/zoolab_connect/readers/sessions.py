@@ -22,7 +22,7 @@ _SPEAKERS = ("user", "assistant", "system")
 
 
 def recognises(values: Sequence[Any]) -> bool:
-    """Whether values are the lines of such a session."""
+    """Return whether values are the lines of such a session."""
     return any(map(_is_line, values)) or codex.recognises(values)
 
 

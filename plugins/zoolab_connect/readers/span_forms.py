@@ -48,7 +48,7 @@ class Record:
 
 
 def is_spans(value: Any) -> bool:
-    """Whether a value holds spans or events, or is one."""
+    """Return whether a value holds spans or events, or is one."""
     return any(map(_is_spans, _opened(value)))
 
 
@@ -68,7 +68,7 @@ def _is_spans(value: Any) -> bool:
 
 
 def records_in(values: Sequence[Any], unread: Unread) -> list[Record]:
-    """The records of all values; the events of a log stand in the span that they belong to."""
+    """Return the records of all values; the events of a log stand in the span that they belong to."""
     found: list[Record] = []
     logged: dict[tuple[Any, Any], Record] = {}
     answers = 0
@@ -90,7 +90,7 @@ def records_in(values: Sequence[Any], unread: Unread) -> list[Record]:
 
 
 def _held(value: Mapping[str, Any]) -> list[Any]:
-    """The spans of an answer of Phoenix's or Jaeger's API, or of a trace of Jaeger's."""
+    """Return the spans of an answer of Phoenix's or Jaeger's API, or of a trace of Jaeger's."""
     lists = (value[key] for key in ("data", "spans") if isinstance(value.get(key), list))
     listed: list[Any] = next(lists, [])
     first = next((each for each in listed if isinstance(each, dict)), {})
@@ -186,7 +186,7 @@ def _name_dropped(place: str, told: Mapping[str, Any], unread: Unread) -> None:
 
 
 def _own_attributes(place: str, told: Mapping[str, Any], unread: Unread) -> dict[str, Any]:
-    """The attributes of a record, by their names; the body of an event counts as attributes."""
+    """Return the attributes of a record, by their names; the body of an event counts as attributes."""
     given = parsed(told.get("attributes", told.get("tags")))
     found = {**attributes_in(given, place, unread)}
     found |= {k.removeprefix("attributes."): v for k, v in told.items() if k.startswith("attributes.")}
@@ -202,7 +202,7 @@ def _own_attributes(place: str, told: Mapping[str, Any], unread: Unread) -> dict
 
 
 def _spread(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes with one name each, also where they were nested."""
+    """Return attributes with one name each, also where they were nested."""
     found: dict[str, Any] = {}
     waiting = [(name, value, name.partition(".")[0] in _NESTED) for name, value in attributes.items()]
     for name, value, nested in waiting:
@@ -260,7 +260,9 @@ def _error(
 
 
 def attributes_in(given: Any, place: str, unread: Unread) -> Mapping[str, Any]:
-    """Attributes by their names: plain, or in OTLP's form, where each value has its type as the key."""
+    """Return attributes by their names: plain, or in OTLP's form, where each value has its type as the
+    key.
+    """
     if isinstance(given, Mapping):
         return given
     if given is not None and not isinstance(given, list):
@@ -277,7 +279,7 @@ def attributes_in(given: Any, place: str, unread: Unread) -> Mapping[str, Any]:
 
 
 def any_value(value: Any, place: str, unread: Unread) -> Any:
-    """A value of OTLP: its type is its key."""
+    """Return a value of OTLP: its type is its key."""
     if not isinstance(value, Mapping) or not value:
         return None
     kind, held = next(iter(value.items()))

@@ -50,7 +50,7 @@ class _Span:
 
 
 def recognises(values: Sequence[Any]) -> bool:
-    """Whether values are spans, or events of a log."""
+    """Return whether values are spans, or events of a log."""
     return any(map(is_spans, values))
 
 
@@ -92,7 +92,7 @@ def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
 
 
 def _sums_up(told: _Told, group: Sequence[_Told]) -> bool:
-    """Whether the span of an agent says only what those below it say, in this order."""
+    """Return whether the span of an agent says only what those below it say, in this order."""
     if told.span.operation not in _SUMMARIES:
         return False
     for other in group:
@@ -126,7 +126,7 @@ def _conversation(
 
 
 def _ran(span: _Span, messages: list[Message], spans: Sequence[_Span]) -> Iterator[Message]:
-    """The results of the calls that the conversation ends with, from the spans of the tools."""
+    """Yield the results of the calls that the conversation ends with, from the spans of the tools."""
     last = messages[-1] if messages else {}
     calls = last.get("tool_calls", [])
     ran = [each for each in spans if each.group == span.group and each.operation == "execute_tool"]
@@ -143,7 +143,7 @@ def _ran(span: _Span, messages: list[Message], spans: Sequence[_Span]) -> Iterat
 
 
 def _span(record: Record, file: Unread) -> _Span:
-    """A span, with what it tells in its attributes and in its events."""
+    """Return a span, with what it tells in its attributes and in its events."""
     place, told = record.place, record.attributes
     for event in record.events:
         told = {**event["attributes"], **told}
@@ -174,7 +174,7 @@ def _tell(span: _Span) -> None:
 
 
 def _sequences(begin: list[Message], said: Sequence[list[Message]]) -> list[list[Message]]:
-    """The conversations of a span: several messages of the model side by side are several answers."""
+    """Return the conversations of a span: several messages of the model side by side are several answers."""
     choices = len(said) > 1 and all(len(m) == 1 and m[0]["role"] == "assistant" for m in said)
     ends = said if choices else [[message for each in said for message in each]]
     return [[*begin, *end] for end in ends if begin or end]
@@ -193,7 +193,7 @@ def _name_the_rest(spans: Sequence[_Span], file: Unread) -> None:
 
 
 def _list(span: _Span, name: str) -> list[Any]:
-    """The value of an attribute that should be a list, perhaps as JSON text."""
+    """Return the value of an attribute that should be a list, perhaps as JSON text."""
     value = span.told.get(name)
     if isinstance(value, str) and value:
         try:

@@ -15,7 +15,9 @@ _COLUMNS = ("input", "inputs", "messages", "conversations", "prompt")
 
 
 def unpacked(content: bytes, most: int) -> bytes:
-    """The content of a file without gzip around it; raises `InvalidInput` for what is never read here."""
+    """Return the content of a file without gzip around it; raises `InvalidInput` for what is never
+    read here.
+    """
     if content.startswith(b"PAR1"):
         advice = (
             "write it as JSON lines: pandas.read_parquet(FILE).to_json(TARGET, orient='records', lines=True)"
@@ -25,7 +27,7 @@ def unpacked(content: bytes, most: int) -> bytes:
 
 
 def rows_of(text: str) -> list[dict[str, Any]] | None:
-    """The rows of a table of comma-separated values; None if the text is no such table.
+    """Return the rows of a table of comma-separated values; None if the text is no such table.
 
     >>> rows_of("id,input\\n1,Hi\\n")
     [{'id': '1', 'input': 'Hi'}]

@@ -29,7 +29,7 @@ _BESIDE = frozenset(
 
 
 def anything_in(value: Any, place: str, unread: Unread, role: str = "user") -> list[Message]:
-    """The messages of an input or an output: a list, an object with one, or a text.
+    """Return the messages of an input or an output: a list, an object with one, or a text.
 
     >>> anything_in('{"messages": [{"role": "user", "content": "Hi"}]}', "input", Unread())
     [{'role': 'user', 'content': 'Hi'}]
@@ -88,7 +88,7 @@ def choices_in(value: Any) -> list[Any]:
 
 
 def _is_choice(value: Any) -> bool:
-    """Whether a value is one of the answers of a reply."""
+    """Return whether a value is one of the answers of a reply."""
     if not isinstance(value, Mapping) or is_message(value):
         return False
     beside = value.keys() & {"index", "finish_reason", "generation_info", "logprobs"}
@@ -121,7 +121,7 @@ def _read(value: Any, place: str, unread: Unread, role: str) -> list[Message]:
 
 
 def is_message(value: Any) -> bool:
-    """Whether a value is a message, also one of LangChain's."""
+    """Return whether a value is a message, also one of LangChain's."""
     return isinstance(value, Mapping) and (
         "role" in value
         or "kwargs" in value
@@ -135,7 +135,7 @@ def is_message(value: Any) -> bool:
 
 
 def _is_wrapped(value: Any) -> bool:
-    """Whether JSON in a text holds messages, and is not what a model or a person wrote."""
+    """Return whether JSON in a text holds messages, and is not what a model or a person wrote."""
     if isinstance(value, list):
         return bool(value) and all(is_message(each) or _is_call(each) for each in value)
     lists = ("messages", *_ANSWERS)
@@ -153,7 +153,7 @@ def _is_call(value: Any) -> bool:
 
 
 def _unwrapped(told: Any) -> Any:
-    """A message of LangChain's without its wrapping; any other as it is."""
+    """Return a message of LangChain's without its wrapping; any other as it is."""
     held = told.get("kwargs", told.get("data")) if isinstance(told, Mapping) and "role" not in told else None
     if not isinstance(held, Mapping):
         return told

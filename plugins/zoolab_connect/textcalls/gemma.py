@@ -21,7 +21,8 @@ _PUNCTUATION = re.compile(r"\s*+([{}\[\],])")
 
 
 def read_gemma(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
-    """`<|tool_call>call:f{x:1,y:<|"|>a<|"|>}<tool_call|>`, or with `<start_function_call>` and `<escape>`.
+    """Return `<|tool_call>call:f{x:1,y:<|"|>a<|"|>}<tool_call|>`, or with `<start_function_call>` and
+    `<escape>`.
 
     Servers may leave out the outer marks; then a call fills its line. One pair of marks may hold several
     calls.
@@ -48,7 +49,9 @@ def read_gemma(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
 
 
 def _arguments(text: str, at: int) -> tuple[str, int]:
-    """The JSON of the object at a place, and where it ends; 0 if there is none as these models write it."""
+    """Return the JSON of the object at a place, and where it ends; 0 if there is none as these models write
+    it.
+    """
     pieces: list[str] = []
     opened = ""
     while (opened or not pieces) and len(opened) <= MAX_DEPTH:

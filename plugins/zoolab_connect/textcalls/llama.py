@@ -13,7 +13,8 @@ _SPECIAL = re.compile(r"(?:<\|\w{1,32}\|>|```\w{0,16})\Z")
 
 
 def read_llama(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
-    """The objects with `name` and `parameters` that fill their lines, and are not inside of another object.
+    """Return the objects with `name` and `parameters` that fill their lines, and are not inside of another
+    object.
 
     With other words on its line such an object is data, for many things have a name and parameters.
     """
@@ -24,7 +25,7 @@ def read_llama(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
 
 
 def with_parameters(found: JSONObject) -> TextCall | None:
-    """The call in an object with `name` and `parameters`, as Llama and Cohere write it.
+    """Return the call in an object with `name` and `parameters`, as Llama and Cohere write it.
 
     Tool descriptions and much other data have a name and parameters too, so nothing else may stand
     beside them, and a schema is none.

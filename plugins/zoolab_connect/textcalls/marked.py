@@ -55,7 +55,9 @@ _MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
 
 
 def in_tag(found: JSONObject) -> TextCall | None:
-    """The call in an object of which a tag says that it is one: it may name a tool and nothing else."""
+    """Return the call in an object of which a tag says that it is one: it may name a tool and nothing
+    else.
+    """
     if call := with_arguments(found) or with_parameters(found):
         return call
     only_name = found.members.keys() <= _MAY_STAND_BESIDE_NAME
@@ -63,7 +65,7 @@ def in_tag(found: JSONObject) -> TextCall | None:
 
 
 def by_name(found: JSONObject) -> TextCall | None:
-    """The call in an object whose only member is the name of a tool, with its arguments."""
+    """Return the call in an object whose only member is the name of a tool, with its arguments."""
     if len(found.members) != 1:
         return None
     (name,) = found.members
@@ -82,7 +84,9 @@ _BROKEN_BLOCK = re.compile(
 
 
 def read_broken_block(block: str) -> list[TextCall]:
-    """The call that is all of a block: quotes of Python, keys without any, doubled or missing braces."""
+    """Return the call that is all of a block: quotes of Python, keys without any, doubled or missing
+    braces.
+    """
     match = _BROKEN_BLOCK.match(block)
     if match is None:
         return []
@@ -93,7 +97,7 @@ def read_broken_block(block: str) -> list[TextCall]:
 
 
 def _in_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
-    """The calls between the marks of a family."""
+    """Return the calls between the marks of a family."""
     objects = Objects(text)
     calls: list[TextCall] = []
     end = 0
@@ -117,7 +121,7 @@ def _in_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall
 
 
 def read_marked(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
-    """The calls of the family whose marks begin first."""
+    """Return the calls of the family whose marks begin first."""
     found = [
         *(_in_blocks(text, MARKS[family], read) for family, read in BLOCKS.items()),
         *(_headed(text, head) for head in HEADS),

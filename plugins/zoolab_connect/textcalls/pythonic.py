@@ -33,7 +33,7 @@ _JSON_NAMES = {"true": True, "false": False, "null": None}
 
 
 def read_lists(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
-    """The lists of calls that end their line and begin one, a sentence, or what a mark such as
+    """Return the lists of calls that end their line and begin one, a sentence, or what a mark such as
     `<|tool_call_start|>` announces.
 
     In a fence a list must come last, since code may hold such a line too.
@@ -42,13 +42,15 @@ def read_lists(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
 
 
 def read_built_in(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
-    """`<|python_tag|>name.call(key="value")`; after the same mark, other code is for an interpreter."""
+    """Return `<|python_tag|>name.call(key="value")`; after the same mark, other code is for an
+    interpreter.
+    """
     calls = _bracketed(text, MARKS["built_in"], "call")
     return [replace(call, name=call.name.removesuffix(".call")) for call in calls]
 
 
 def read_tool_code(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
-    """The fences of `tool_code`, or `<function_calls>`, with calls in them and nothing else."""
+    """Return the fences of `tool_code`, or `<function_calls>`, with calls in them and nothing else."""
     calls: list[TextCall] = []
     for fence in islice(MARKS["tool_code"].finditer(text), _MAX_TRIES):
         code = fence["code"] or fence["lines"] or ""
@@ -96,7 +98,9 @@ def _calls(source: str, at: int, end: int) -> list[TextCall]:
 
 
 def _as_python(token: re.Match[str]) -> str:
-    """A token as Python takes it: line breaks in a string as escapes, and no word of Python as a name."""
+    """Return a token as Python takes it: line breaks in a string as escapes, and no word of Python as
+    a name.
+    """
     if token["word"]:
         return f"{_NOT_A_WORD}{token.group()}" if keyword.iskeyword(token["word"]) else token.group()
     return token.group().replace("\n", "\\n").replace("\r", "\\r") if token["string"] else token.group()
@@ -127,7 +131,7 @@ def _name(node: ast.expr) -> str:
 
 
 def literal(written: str) -> Any:
-    """The value of a literal of Python; raises an error if it is none, or too long.
+    """Return the value of a literal of Python; raises an error if it is none, or too long.
 
     >>> literal("{'theme': 'dark', 'on': True}")
     {'theme': 'dark', 'on': True}

@@ -25,7 +25,7 @@ class Tags:
 
 
 def _tags(call: str, key: str, value: str, end: str, nested: str) -> Tags:
-    """The tags of a family as `families.toml` describes them. In each, CDATA may hold anything."""
+    """Return the tags of a family as `families.toml` describes them. In each, CDATA may hold anything."""
     text = f"{call}|{key}|(?P<value>{value})|(?P<end>{end})|(?P<cdata><!\\[CDATA\\[)|(?P<cdata_end>\\]\\]>)"
     inside = re.compile(Template(nested).substitute(FAMILIES))
     return Tags(re.compile(Template(text).substitute(FAMILIES)), inside)
@@ -39,13 +39,13 @@ _BODY = re.compile(r"\s*+(?=\{)")
 
 
 def read_tagged(text: str, schemas: Mapping[str, Any]) -> list[TextCall]:
-    """The calls of the family whose tags begin first."""
+    """Return the calls of the family whose tags begin first."""
     found = [calls for mark, tags in TAGS.items() if mark in text and (calls := _tagged(text, tags, schemas))]
     return min(found, key=lambda calls: calls[0].at, default=[])
 
 
 def _tagged(text: str, tags: Tags, schemas: Mapping[str, Any]) -> list[TextCall]:
-    """The calls in the tags of a family; JSON may stand in place of parameters."""
+    """Return the calls in the tags of a family; JSON may stand in place of parameters."""
     objects = Objects(text)
     calls: list[TextCall] = []
     values: dict[str, Values] = {}
@@ -67,7 +67,8 @@ def _tagged(text: str, tags: Tags, schemas: Mapping[str, Any]) -> list[TextCall]
 def _arguments(
     objects: Objects, tags: Tags, start: int, values: Values, may_restart: bool
 ) -> tuple[str | None, int, bool]:
-    """The arguments of the call whose tag ends at `start`, where to read on, and if all its values end.
+    """Return the arguments of the call whose tag ends at `start`, where to read on, and if all its values
+    end.
 
     What is neither a tag nor part of a value breaks the call, and so does a value with tags out of order:
     then its arguments are all that was written, for nothing of it may be dropped silently. They are None if
@@ -110,7 +111,9 @@ def _arguments(
 
 
 def _end_of_value(text: str, tags: re.Pattern[str], start: int) -> tuple[re.Match[str] | None, int]:
-    """The tag that ends a value, in which there may be others; and the end of the call if there is none."""
+    """Return the tag that ends a value, in which there may be others; and the end of the call if there is
+    none.
+    """
     depth, in_cdata, end_of_call = 1, False, len(text)
     for tag in tags.finditer(text, start):
         if tag["end"] and end_of_call == len(text):
@@ -125,7 +128,7 @@ def _end_of_value(text: str, tags: re.Pattern[str], start: int) -> tuple[re.Matc
 
 
 def _is_in_order(value: str, nested: re.Pattern[str]) -> bool:
-    """Whether the tags of the family inside a value open and close one another; CDATA may hold any."""
+    """Return whether the tags of the family inside a value open and close one another; CDATA may hold any."""
     opened: list[str] = []
     for tag in nested.finditer(_IN_CDATA.sub("", value)):
         if tag["open"]:
@@ -136,5 +139,5 @@ def _is_in_order(value: str, nested: re.Pattern[str]) -> bool:
 
 
 def as_object(members: list[tuple[str, str]]) -> str:
-    """The JSON of an object; a key that came twice is in it twice, for validation to see."""
+    """Return the JSON of an object; a key that came twice is in it twice, for validation to see."""
     return "{" + ",".join(f"{encode(key)}:{value}" for key, value in members) + "}"

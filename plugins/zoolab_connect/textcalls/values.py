@@ -74,7 +74,7 @@ class Values:
         return not self._expected(path, value)
 
     def _expected(self, path: Path, value: Any, within: Path | None = None) -> list[str]:
-        """What the schema says was expected at a path, or inside of it, if this value stands there."""
+        """Return what the schema says was expected at a path, or inside of it, if this value stands there."""
         place = pointer_to(path if within is None else within)
         for step in reversed(path):
             value = {step: value} if isinstance(step, str) else [value]
@@ -101,7 +101,7 @@ class Values:
 
 
 def _of_python(written: str) -> Any:
-    """A list or an object that is written as Python writes it; other text as it is."""
+    """Return a list or an object that is written as Python writes it; other text as it is."""
     try:
         return literal(written)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -109,7 +109,7 @@ def _of_python(written: str) -> Any:
 
 
 def _unwrapped(written: str) -> str:
-    """A value without its CDATA, or without the line breaks around it."""
+    """Return a value without its CDATA, or without the line breaks around it."""
     if written.strip().startswith(_CDATA) and written.rstrip().endswith("]]>"):
         return written.strip()[len(_CDATA) : -len("]]>")].replace("]]>" + _CDATA, "")
     return written[1:].removesuffix("\n") if written.startswith("\n") else written

@@ -138,7 +138,7 @@ class _EachAlone(Wrapper):
 
 
 def _tools_again(trace: Trace) -> ToolRegistry | None:
-    """The tools of a conversation from a file, with their functions; None if it has not begun."""
+    """Return the tools of a conversation from a file, with their functions; None if it has not begun."""
     if not trace.steps:
         return None
     wanted = tools_of(trace)
@@ -151,7 +151,7 @@ def _tools_again(trace: Trace) -> ToolRegistry | None:
 
 
 def _tools_named(names: Sequence[str]) -> ToolRegistry:
-    """The tools of the toolbox with these names, and those behind each MODULE:REGISTRY."""
+    """Return the tools of the toolbox with these names, and those behind each MODULE:REGISTRY."""
     registry = ToolRegistry()
     for name in names:
         module, colon, attribute = name.partition(":")

@@ -40,7 +40,9 @@ PLACES = {"--notebook-dir", "--ServerApp.root_dir", "--ServerApp.notebook_dir", 
 
 
 def course_files() -> Iterator[tuple[Path, str]]:
-    """Each file of the course, and its path in the copy. Of a lab that is what students get, and no more."""
+    """Yield each file of the course, and its path in the copy. Of a lab that is what students get, and no
+    more.
+    """
     notebooks = course_folder("notebooks")
     for path in sorted([*notebooks.iterdir(), *notebooks.glob("traffic/*")]):
         if path.suffix in (".ipynb", ".md", ".png", ".jsonl"):
@@ -112,14 +114,14 @@ def lab(options: argparse.Namespace) -> int:
 
 
 def lab_environment() -> dict[str, str]:
-    """The environment of JupyterLab: its terminals find `zoolab`, and it does not ask about news."""
+    """Return the environment of JupyterLab: its terminals find `zoolab`, and it does not ask about news."""
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
     places = os.pathsep.join(filter(None, [str(CONFIGURATION), os.environ.get("JUPYTER_CONFIG_PATH")]))
     return {**os.environ, "PATH": path, "JUPYTER_CONFIG_PATH": places}
 
 
 def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list[str]:
-    """The command that starts JupyterLab; what `more` says of itself is not said twice."""
+    """Return the command that starts JupyterLab; what `more` says of itself is not said twice."""
     needs("jupyterlab")
     named = [option for option in more if option.endswith(".ipynb") and not option.startswith("-")]
     given = [option for option in more if option not in named]
@@ -182,7 +184,9 @@ def _as_dict(lab: Lab) -> dict[str, Any]:
 
 
 def _of_the_checkout(tool: str) -> Any:
-    """A module of `tools/`; raises `InvalidInput` in an installed package, which has no such folder."""
+    """Return a module of `tools/`; raises `InvalidInput` in an installed package, which has no such
+    folder.
+    """
     if course_folder("labs").name != "labs":
         what = "the masters, the hidden cases and the wrong answers are not in the package"
         raise InvalidInput(what, advice="give the command in a checkout of zoolab")

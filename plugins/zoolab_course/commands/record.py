@@ -111,7 +111,7 @@ def record(
 
 
 def hold(prompt: str, tools: Tools, model: Model, **options: Any) -> Trace:
-    """One conversation, as far as its limits let it go."""
+    """Hold one conversation, as far as its limits let it go."""
     trace = Trace()
     with suppress(LoopError):
         run(prompt, tools, model, trace=trace, **options)
@@ -119,7 +119,7 @@ def hold(prompt: str, tools: Tools, model: Model, **options: Any) -> Trace:
 
 
 def came_of(number: int, prompt: str, trace: Trace) -> str:
-    """What came of a conversation, in a line."""
+    """Return what came of a conversation, in a line."""
     calls = "; ".join(f"{call.name}({call.arguments})" for call in trace.tool_calls) or "no call"
     return visible(f"{number:>3}  {prompt} | {calls} | {trace.answer or trace.error}")
 

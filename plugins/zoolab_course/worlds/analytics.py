@@ -138,13 +138,13 @@ class Analytics:
 
 
 def analytics_tools(world: Analytics | None = None) -> ToolRegistry:
-    """The tools of a database, or of a fresh one."""
+    """Return the tools of a database, or of a fresh one."""
     world = world or Analytics()
     return as_registry([world.sql_select, world.describe_table, world.check_data_quality])
 
 
 def _table(cursor: sqlite3.Cursor) -> dict[str, Any]:
-    """The rows as JSON; `truncated` says that there are more of them."""
+    """Return the rows as JSON; `truncated` says that there are more of them."""
     columns = [column[0] for column in cursor.description]
     rows: list[list[Any]] = []
     size = 0

@@ -30,5 +30,5 @@ class Clock:
 
 
 def clock_tools(now: datetime | str | None = None) -> ToolRegistry:
-    """The clock as a tool; `now` makes it stand still."""
+    """Return the clock as a tool; `now` makes it stand still."""
     return as_registry(Clock(now).get_current_time)

@@ -80,7 +80,7 @@ class DevOps:
 
 
 def devops_tools(world: DevOps | None = None) -> ToolRegistry:
-    """The tools of a world, or of a fresh one; restarting a service is of high risk."""
+    """Return the tools of a world, or of a fresh one; restarting a service is of high risk."""
     world = world or DevOps()
     network = (world.ping, world.check_http, world.traceroute)
     restart = tool(world.restart_service, risk="high")

@@ -139,7 +139,7 @@ class Files:
         return {"entries": outline.entries, "reason": outline.reason}
 
     def resource_of(self, arguments: Mapping[str, Any]) -> str:
-        """What a call of these tools touches: the resolved path, with slashes on Windows, too.
+        """Return what a call of these tools touches: the resolved path, with slashes on Windows, too.
 
         Raises `PermissionDenied` for a path outside the root.
         """
@@ -204,7 +204,7 @@ class Files:
             os.close(handle)
 
     def _open(self, found: Path, path: str) -> int:
-        """A descriptor of the file or folder at a resolved path; a link on the way is refused."""
+        """Return a descriptor of the file or folder at a resolved path; a link on the way is refused."""
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         try:
             if not _BY_PARTS:
@@ -222,7 +222,7 @@ class Files:
 
 
 def file_tools(root: str | Path | Files) -> ToolRegistry:
-    """The tools for the files under `root`; reading one is of medium risk, so that a walk asks.
+    """Return the tools for the files under `root`; reading one is of medium risk, so that a walk asks.
 
     Rules may name paths: what these tools touch is the resolved path. Give `Files` to look at its
     outlines afterwards.
@@ -276,7 +276,7 @@ def _text(handle: int, path: str) -> str:
 
 
 def outline_of(text: str, name: str) -> Outline:
-    """The outline of a file's text, by the ending of its name; never raises."""
+    """Return the outline of a file's text, by the ending of its name; never raises."""
     if PurePath(name).suffix.lower() not in (".py", ".pyi"):
         return Outline([], "only Python (.py) has outlines")
     if len(text) > MAX_CHARS:

@@ -65,7 +65,7 @@ class Security:
 
 
 def security_tools(world: Security | None = None) -> ToolRegistry:
-    """The tools of a security team, in a world of their own unless one is given."""
+    """Return the tools of a security team, in a world of their own unless one is given."""
     world = world or Security()
     isolate = tool(world.isolate_host, risk="high")
     return as_registry([world.query_siem, world.check_ip_reputation, isolate])

@@ -60,6 +60,6 @@ class Support:
 
 
 def support_tools(world: Support | None = None) -> ToolRegistry:
-    """The tools of a help desk, or of a fresh one."""
+    """Return the tools of a help desk, or of a fresh one."""
     world = world or Support()
     return as_registry([world.get_ticket, world.search_kb, world.draft_reply])

@@ -52,6 +52,6 @@ class TaskList:
 
 
 def task_tools(world: TaskList | None = None) -> ToolRegistry:
-    """The tools of a list of tasks, or of a new and empty one."""
+    """Return the tools of a list of tasks, or of a new and empty one."""
     world = TaskList() if world is None else world
     return as_registry([world.add_task, world.list_tasks, world.update_task])

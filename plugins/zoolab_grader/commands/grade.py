@@ -105,7 +105,7 @@ def _print_line(result: Kept | NotGraded, done: int, total: int) -> None:
 
 @contextmanager
 def _bar() -> Iterator[Watch]:
-    """Moves a bar, and prints lines only for what went wrong."""
+    """Move a bar, and print lines only for what went wrong."""
     console = Console(markup=False, emoji=False, highlight=False)
     columns = TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Bars(*columns, console=console) as bars:

@@ -84,7 +84,7 @@ class PlainCell:
 
 
 def without_magics(cell: str) -> str:
-    """The Python of a cell.
+    """Return the Python of a cell.
 
     >>> without_magics("!pip install a \\\\\\n  b\\nx = 1\\n")
     'pass\\n\\nx = 1\\n'
@@ -123,7 +123,7 @@ class _Reading:
         return PlainCell(code, tuple(self._left))
 
     def _below_cell_magics(self, text: str) -> str:
-        """The part of the cell that is read line by line."""
+        """Return the part of the cell that is read line by line."""
         for _ in range(_MOST_CELL_MAGICS):
             text = _tidied(text)
             start = len(text) - len(text.lstrip("\n"))
@@ -159,7 +159,7 @@ class _Reading:
                 at = self._statement(lines, at, above)
 
     def _escaped(self, lines: list[str], at: int, above: int) -> int:
-        """A command such as `%magic`, `!command`, `?help` or `,call`; returns the row after it."""
+        """Read a command such as `%magic`, `!command`, `?help` or `,call`; returns the row after it."""
         column = len(lines[at]) - len(lines[at].lstrip(" \t\f"))
         end = _continued(lines, at)
         text = _joined(lines, at, column, end)
@@ -174,7 +174,7 @@ class _Reading:
         return end
 
     def _statement(self, lines: list[str], at: int, above: int) -> int:
-        """A statement of Python, or one that ends in `= %magic`, `= !command` or `?`."""
+        """Read a statement of Python, or one that ends in `= %magic`, `= !command` or `?`."""
         found = _Statement(lines, at)
         if found.broken:
             self._done += lines[at:]
@@ -251,7 +251,7 @@ class _Statement:
 
 
 def _tidied(text: str) -> str:
-    """The cell without common indentation and without the prompts of a session that was pasted."""
+    """Return the cell without common indentation and without the prompts of a session that was pasted."""
     start = len(text) - len(text.lstrip())
     blank = text.count("\n", 0, start)
     text = textwrap.dedent(text[text.rfind("\n", 0, start) + 1 :])
@@ -280,7 +280,7 @@ def _without_python_prompts(text: str) -> str:
 
 
 def _in_texts(lines: list[str]) -> list[bool]:
-    """Whether each line begins within a text in three quotes that was not typed at a prompt."""
+    """Return whether each line begins within a text in three quotes that was not typed at a prompt."""
     inside: list[bool] = []
     quote, kept = "", False
     for line in lines:
@@ -299,7 +299,7 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _continued(lines: list[str], row: int) -> int:
-    """The row after a line that backslashes continue."""
+    """Return the row after a line that backslashes continue."""
     while row < len(lines) and lines[row].endswith("\\\n"):
         row += 1
     return min(row + 1, len(lines))
@@ -312,7 +312,7 @@ def _joined(lines: list[str], row: int, column: int, end: int) -> str:
 
 
 def _first_line(name: str, words: str) -> str | None:
-    """What stands for a cell magic; None if the notebook does not run the cell below it as its own."""
+    """Return what stands for a cell magic; None if the notebook does not run the cell below it as its own."""
     if name not in _RUN_CELL:
         return None
     if name == "prun":
@@ -324,7 +324,7 @@ def _first_line(name: str, words: str) -> str | None:
 
 
 def _python_of(command: str) -> str | None:
-    """The Python of a line that begins with an escape; None if it does nothing here."""
+    """Return the Python of a line that begins with an escape; None if it does nothing here."""
     escape, content = command[:1], command[1:]
     name, _, words = content.partition(" ")
     if escape == "%":
@@ -340,7 +340,7 @@ def _python_of(command: str) -> str | None:
 
 
 def _run_by(magic: str, words: str) -> str | None:
-    """The statement that a line magic runs; None if it runs none, or more than one line."""
+    """Return the statement that a line magic runs; None if it runs none, or more than one line."""
     if magic in ("env", "set_env") and (found := _ENV.fullmatch(words.strip())):
         return f"__import__('os').environ[{found[1]!r}] = {found[2].strip()!r}"
     if magic not in _RUN_LINE:
@@ -349,7 +349,7 @@ def _run_by(magic: str, words: str) -> str | None:
 
 
 def _value_of(command: str, targets: int) -> tuple[bool, str]:
-    """What is assigned from a command, and whether the command was run."""
+    """Return what is assigned from a command, and whether the command was run."""
     if command.startswith("!"):
         return False, f"{OUTPUT}({targets})"
     name, _, words = command[1:].partition(" ")
@@ -362,7 +362,7 @@ def _value_of(command: str, targets: int) -> tuple[bool, str]:
 
 
 def _after_options(words: str) -> str:
-    """What a magic runs, without its options."""
+    """Return what a magic runs, without its options."""
     rest = words.strip()
     while rest.startswith("-"):
         option, _, rest = rest.partition(" ")
@@ -373,7 +373,7 @@ def _after_options(words: str) -> str:
 
 
 def _statement_of(text: str) -> str:
-    """A statement that a magic runs, as Python; empty if it is none, or does not end in its line."""
+    """Return a statement that a magic runs, as Python; empty if it is none, or does not end in its line."""
     for _ in range(_MOST_CELL_MAGICS):
         if not text.startswith(_ESCAPES):
             break
@@ -388,7 +388,9 @@ def _statement_of(text: str) -> str:
 
 
 def _is_expression(text: str) -> bool:
-    """Whether a statement of one line has a value: nothing is assigned in it, and no keyword begins it."""
+    """Return whether a statement of one line has a value: nothing is assigned in it, and no keyword begins
+    it.
+    """
     depth = 0
     for number, token in enumerate(tokenize.generate_tokens(iter([f"{text}\n"]).__next__)):
         word = token.string

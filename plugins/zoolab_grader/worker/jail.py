@@ -63,7 +63,9 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 
 def forked(work: Callable[[], int | None]) -> int:
-    """The id of a process that does this alone. Its exit code is what comes back; 1 after an exception."""
+    """Fork a process that does this alone, and return its id. Its exit code is what comes back; 1 after an
+    exception.
+    """
     child = os.fork()
     if child == 0:
         code = 1
@@ -118,14 +120,14 @@ class Jail:
         self.system = linux.System()
 
     def enter(self) -> None:
-        """What is done once, in the zygote."""
+        """Do what is done once, in the zygote."""
 
     def begin(self, student: Callable[[], None], _report: int, /) -> int:
         """Start the student's process; the process that holds all of it, for the monitor to wait for."""
         return forked(student)
 
     def surrender(self) -> None:
-        """In the student's process: give up every right that is left."""
+        """Give up every right that is left, in the student's process."""
         os.setsid()
         bound(self.plan.bounds, _MANY)
 
@@ -205,7 +207,7 @@ class Namespaces(Jail):
         self.system.change_root("/proc")
 
     def begin(self, student: Callable[[], None], report: int, /) -> int:
-        """A process namespace whose first process reaps, and reports on the student's."""
+        """Begin a process namespace whose first process reaps, and reports on the student's."""
         self.system.unshare(linux.CLONE_NEWPID | linux.CLONE_NEWNS | linux.CLONE_NEWIPC)
         return forked(lambda: self._reap(student, report))
 
@@ -219,8 +221,10 @@ class Namespaces(Jail):
         Refusals().install(self.system)
 
     def _leave(self, namespaces: int) -> None:
-        """Root keeps a second user to become, since limits on processes do not bind root. That takes a helper
-        outside of the new user namespace; a user who is not root does without."""
+        """Leave for the user of the submission. Root keeps a second user to become, since limits on processes
+        do not bind root. That takes a helper outside of the new user namespace; a user who is not root does
+        without.
+        """
         gid, mapped = os.getegid(), False
         if self.uid == 0:
             here, there = os.pipe()
@@ -241,7 +245,7 @@ class Namespaces(Jail):
             self.uid = _NOBODY
 
     def _reap(self, student: Callable[[], None], report: int) -> int:
-        """The first process of the namespace: when it ends, every other one in there is killed."""
+        """Run the first process of the namespace: when it ends, every other one in there is killed."""
         self.system.die_with_parent()
         self.system.keep_memory_private()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -259,7 +263,7 @@ class Namespaces(Jail):
         return 0
 
     def _furnish(self) -> None:
-        """Folders to write in that nobody else sees, and that are gone with the namespace."""
+        """Furnish folders to write in that nobody else sees, and that are gone with the namespace."""
         flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
         for folder in ("/tmp", "/dev/shm"):
             self.system.mount("tmpfs", folder, "tmpfs", flags, _SMALL)
@@ -314,7 +318,7 @@ _JAILS = dict(zip(STEPS, (Namespaces, Filtered, Jail), strict=True))
 
 
 def strongest(plan: Plan) -> Jail:
-    """The strongest jail of the plan's steps that this system allows. A child tries each one out."""
+    """Return the strongest jail of the plan's steps that this system allows. A child tries each one out."""
     for step in plan.steps:
         jail = _JAILS[step]
         if step == FORK or _works(jail(plan)):

@@ -47,7 +47,7 @@ class System:
         return result
 
     def syscall(self, number: int, *args: Any) -> int:
-        """A system call that the C library may not know by name."""
+        """Make a system call that the C library may not know by name."""
         return self.call("syscall", ctypes.c_long(number), *args)
 
     def prctl(self, option: int, value: int = 0, more: Any = 0) -> None:
@@ -81,15 +81,15 @@ class System:
         self.prctl(_PR_SET_PDEATHSIG, 9)
 
     def keep_memory_private(self) -> None:
-        """No other process of this user may look into this one."""
+        """Keep other processes of this user from looking into this one."""
         self.prctl(_PR_SET_DUMPABLE, 0)
 
     def no_new_privileges(self) -> None:
-        """From here on, nothing that this process starts gets more rights than it has."""
+        """Keep what this process starts from getting more rights than it has."""
         self.prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
     def bound_capabilities(self) -> None:
-        """Nothing that this process becomes or starts can have a capability that it does not hold now."""
+        """Keep what this process becomes or starts from capabilities that it does not hold now."""
         # An error: the kernel knows no more of them, or this process has none to give up.
         with suppress(OSError):
             for capability in range(_LAST_CAPABILITY + 1):
@@ -110,8 +110,9 @@ class System:
 
 
 def memory_group(limit: int) -> tuple[str, int]:
-    """A control group whose processes may use `limit` bytes together: its folder, and a descriptor through
-    which a process joins it by writing 0. OSError if this process may not make one."""
+    """Make a control group whose processes may use `limit` bytes together: its folder, and a descriptor
+    through which a process joins it by writing 0. OSError if this process may not make one.
+    """
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, kinds, own = line.split(":", 2)
         if "memory" in kinds.split(","):
@@ -177,7 +178,9 @@ class Refusals:
         self.alone = alone
 
     def program(self, machine: str | None = None) -> bytes:
-        """The filter as the kernel reads it; LookupError on an architecture that it was not written for."""
+        """Return the filter as the kernel reads it; LookupError on an architecture that it was not written
+        for.
+        """
         arch, column = _ARCHES[machine or platform.machine()]
         lines = [(_LOAD, 0, 0, _ARCH), (_JEQ, 1, 0, arch), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, _NUMBER)]
         if column == 0:
@@ -219,7 +222,7 @@ class Refusals:
 
 
 def _numbers(calls: str, column: int) -> list[int]:
-    """The numbers of these calls on an architecture."""
+    """Return the numbers of these calls on an architecture."""
     return [int(each[column]) for each in _CALL.findall(calls) if each[column] != "-"]
 
 
@@ -270,7 +273,7 @@ class Opener:
         self.masked = {os.path.realpath(place) for place in masked}
 
     def works(self) -> bool:
-        """Whether this kernel can hand a file over (Linux 5.9)."""
+        """Return whether this kernel can hand a file over (Linux 5.9)."""
         import fcntl
 
         try:

@@ -106,7 +106,7 @@ class Notebook:
 
 
 def _awaits(tree: ast.Module) -> bool:
-    """Whether a cell awaits something outside of its functions."""
+    """Return whether a cell awaits something outside of its functions."""
     left: list[ast.AST] = [*tree.body]
     while left:
         node = left.pop()
@@ -185,7 +185,7 @@ def _parts_of(path: str) -> tuple[str, ...]:
 
 
 def _holds(path: tuple[str, ...], folder: tuple[str, ...]) -> bool:
-    """Whether a file is in a folder, by the end of the path of the folder."""
+    """Return whether a file is in a folder, by the end of the path of the folder."""
     return any(path[at : at + len(folder)] == folder for at in range(len(path) - len(folder)))
 
 
@@ -283,7 +283,7 @@ class Shell(Nothing):
         return Output()
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> None:
-        """Nothing: most methods of a shell return None."""
+        """Do nothing: most methods of a shell return None."""
 
     def __contains__(self, _item: object) -> bool:
         """Have every part of a configuration, as the shell of a notebook has `IPKernelApp`."""
@@ -298,7 +298,7 @@ class Shell(Nothing):
 
 
 def importing(usual: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
-    """An `__import__` for submissions: what cells import from zoolab and IPython does nothing here.
+    """Return an `__import__` for submissions: what cells import from zoolab and IPython does nothing here.
 
     `names` are those of the notebook, which has the only `get_ipython`.
     """

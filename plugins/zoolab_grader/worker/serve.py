@@ -54,7 +54,7 @@ class Writer:
         self.values = self.characters = 0
 
     def plain(self, value: Any, depth: int = 0) -> Any:
-        """`value` as JSON values, or Unfit."""
+        """Return `value` as JSON values, or Unfit."""
         self.values += 1
         if depth > MAX_DEPTH:
             raise Unfit(f"a value nested more than {MAX_DEPTH} deep")
@@ -92,7 +92,7 @@ class Writer:
         return self.plain(_as_pythons_own(value), depth + 1)
 
     def marked(self, value: Any, depth: int = 0) -> Any:
-        """A value of a call: what cannot be JSON is marked, and a function becomes None."""
+        """Return a value of a call: what cannot be JSON is marked, and a function becomes None."""
         self.values += 1
         if depth > MAX_DEPTH or self.values > MAX_VALUES:
             return "<more>"
@@ -133,7 +133,7 @@ def _shown(key: Any) -> str:
 
 
 def _as_pythons_own(value: Any) -> Any:
-    """What pandas and numpy call a table, a column, a number."""
+    """Return what pandas and numpy call a table, a column, a number."""
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         text = value.reset_index(drop=True).to_json(orient="values", date_format="iso", double_precision=15)
         columns = [str(name) for name in value.columns]
@@ -165,7 +165,7 @@ class Channel:
         self.connection.sendall(_LENGTH.pack(len(data)) + data)
 
     def receive(self) -> Message:
-        """The grader's next message; this process has no purpose without one."""
+        """Return the grader's next message; this process has no purpose without one."""
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
         message: Message = self._loads(self._read(length))
         return message
@@ -185,7 +185,7 @@ class Channel:
                 self.asking = False
 
     def begin(self, call: object) -> None:
-        """From here on, functions given to `call` can be called."""
+        """Let functions that are given to `call` be called from here on."""
         with self.lock:
             self.call = call
 
@@ -270,7 +270,7 @@ def _fit(value: Any, marked: bool, **more: Any) -> Message:
 
 
 def _arguments(value: Any, ask: Ask, call: object) -> Any:
-    """JSON of the grader as Python: {"$ask": 3} becomes a function whose calls the grader answers."""
+    """Return JSON of the grader as Python: {"$ask": 3} becomes a function whose calls the grader answers."""
     kind = type(value)
     if kind is list:
         return [_arguments(item, ask, call) for item in value]
@@ -298,7 +298,8 @@ def _question(number: int, name: str, ask_grader: Ask, call: object) -> Callable
 
 
 def _described(error: BaseException) -> dict[str, str]:
-    """An exception as the report shows it, with the last line of the submission's own that it came through.
+    """Return an exception as the report shows it, with the last line of the submission's own that it came
+    through.
 
     Describing it runs the student's code again, which may fail.
     """

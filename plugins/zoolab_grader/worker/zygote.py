@@ -76,7 +76,7 @@ def _settle(plan: Plan) -> None:
 
 
 def _forget() -> None:
-    """What a submission need not find: how this process was started, and where zoolab lies."""
+    """Forget what a submission need not find: how this process was started, and where zoolab lies."""
     os.environ.clear()
     os.environ["HOME"] = "/tmp"
     sys.argv[:], sys.orig_argv[:] = [""], [""]
@@ -104,7 +104,7 @@ def _fork_when_told(control: socket.socket, jail: Jail, join: int) -> bool:
 
 
 def _attend(channel: int, leash: int, jail: Jail, join: int) -> None:
-    """The monitor: run the submission in its jail, until it ends or the grader lets go of the leash, and
+    """Monitor the submission: run it in its jail, until it ends or the grader lets go of the leash, and
     report on it there, as one JSON object.
 
     The student's channel is closed here, so that the grader sees it end.
@@ -127,7 +127,7 @@ def _attend(channel: int, leash: int, jail: Jail, join: int) -> None:
 
 
 def _run_student(channel: int, jail: Jail, join: int) -> None:
-    """The student's process: it keeps the channel, and nothing else."""
+    """Run the student's process: it keeps the channel, and nothing else."""
     with suppress(OSError):  # without a group, the limits of each process remain
         os.write(join, b"0")
     os.dup2(channel, 3)

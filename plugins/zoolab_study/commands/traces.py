@@ -61,7 +61,7 @@ def make_cases(options: argparse.Namespace) -> int:
 
 
 def _lines(paths: list[Path], expect: str | None) -> Iterator[str]:
-    """A line for each trace; what cannot be made a case is said, and left out."""
+    """Yield a line for each trace; what cannot be made a case is said, and left out."""
     for path in paths:
         try:
             case = case_of(Trace.load(path), None, expect)

@@ -40,7 +40,7 @@ CATEGORIES = (
 
 
 def bfcl(*categories: str) -> pd.DataFrame:
-    """Berkeley's cases with the columns of `load("selection-cases")`, and three more.
+    """Return Berkeley's cases with the columns of `load("selection-cases")`, and three more.
 
     `functions` are the tools as OpenAI takes them, with names and types translated; `ground_truth` is as
     Berkeley wrote it, a list of the accepted values of each argument; `arguments` are the first of those
@@ -66,7 +66,7 @@ def bfcl(*categories: str) -> pd.DataFrame:
 
 
 def fetch_bfcl() -> Path:
-    """The package's wheel in the cache, downloaded if it is not there.
+    """Return the package's wheel in the cache, downloaded if it is not there.
 
     Raises `ModelError` if the download fails, `InvalidInput` if another wheel came; nothing is kept then.
     """
@@ -79,14 +79,14 @@ def fetch_bfcl() -> Path:
 
 
 def data_files() -> Mapping[str, str]:
-    """The text of each data file in the wheel, by name."""
+    """Return the text of each data file in the wheel, by name."""
     with zipfile.ZipFile(checked_wheel(cache_folder() / WHEEL)) as archive:
         names = [name for name in archive.namelist() if name.startswith(_DATA) and name.endswith(".json")]
         return {name.removeprefix(_DATA): archive.read(name).decode("utf-8") for name in names}
 
 
 def checked_wheel(path: Path) -> Path:
-    """The path of the wheel; raises `InvalidInput` if it is not there, or another file."""
+    """Return the path of the wheel; raises `InvalidInput` if it is not there, or another file."""
     if not path.is_file():
         raise InvalidInput("Berkeley's data is not here", advice="run: zoolab datasets fetch bfcl")
     if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
@@ -96,7 +96,7 @@ def checked_wheel(path: Path) -> Path:
 
 
 def rows_in(text: str) -> list[dict[str, Any]]:
-    """The rows of a data file."""
+    """Return the rows of a data file."""
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
@@ -141,7 +141,9 @@ CODE = {"simple_java": "Java", "simple_javascript": "JavaScript"}
 
 
 def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
-    """A function of Berkeley's as a tool that OpenAI takes; in Java and JavaScript all values are texts."""
+    """Return a function of Berkeley's as a tool that OpenAI takes; in Java and JavaScript all values are
+    texts.
+    """
     parameters = as_schema(function["parameters"])
     if category in CODE:
         for name, written in function["parameters"]["properties"].items():
@@ -156,7 +158,7 @@ def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
 
 
 def as_schema(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema in Berkeley's words as JSON Schema."""
+    """Return a schema in Berkeley's words as JSON Schema."""
     made: dict[str, Any] = {}
     for key, value in written.items():
         if key == "type" and isinstance(value, str):
@@ -173,7 +175,9 @@ def as_schema(written: Mapping[str, Any]) -> dict[str, Any]:
 def first_answer(
     truth: Sequence[Mapping[str, Any]], functions: Sequence[Mapping[str, Any]]
 ) -> tuple[str, dict[str, Any]]:
-    """The tool and the arguments of the first call that is expected, of each argument the first value."""
+    """Return the tool and the arguments of the first call that is expected, of each argument the first
+    value.
+    """
     (written, accepted), *_ = truth[0].items()
     name = sendable_name(written)
     known = (f["function"]["parameters"] for f in functions if f["function"]["name"] == name)
@@ -181,7 +185,7 @@ def first_answer(
 
 
 def _first_values(accepted: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """An object out of the first accepted value of each member; what may be left out is."""
+    """Return an object out of the first accepted value of each member; what may be left out is."""
     required, properties = schema.get("required") or (), schema.get("properties") or {}
     return {
         key: _first(values[0] if isinstance(values, list) and values else values, properties.get(key) or {})
@@ -200,7 +204,7 @@ def _first(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def same_arguments(meant: Mapping[str, Any], given: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    """Whether arguments mean the same: case, outer blanks and a last / or . make no difference.
+    """Return whether arguments mean the same: case, outer blanks and a last / or . make no difference.
 
     An argument that was not meant makes no difference if it is the schema's default.
     """

@@ -65,19 +65,19 @@ DATA_SETS: Mapping[str, DataSet] = {
 
 
 def lookup(name: str) -> DataSet:
-    """The data set of that name, or `InvalidInput`."""
+    """Return the data set of that name, or `InvalidInput`."""
     if name not in DATA_SETS:
         raise InvalidInput(f"no data set is named {name!r}", expected="one of " + ", ".join(DATA_SETS))
     return DATA_SETS[name]
 
 
 def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Row]:
-    """The rows of a JSONL file: those of `numbered_rows`, which says more."""
+    """Return the rows of a JSONL file: those of `numbered_rows`, which says more."""
     return (row for _, row in numbered_rows(path, expected))
 
 
 def numbered_rows(path: Path, expected: str, most: int = MAX_BYTES) -> Iterator[tuple[int, Row]]:
-    """The rows of a JSONL file with the numbers of their lines, blank lines left out; gzip may pack it.
+    """Yield the rows of a JSONL file with the numbers of their lines, blank lines left out; gzip may pack it.
 
     Lines are bounded, and the unpacked file has at most so many bytes. Raises `InvalidInput` if it cannot be
     read, or a line is not a strict JSON object; names the line.
@@ -108,7 +108,7 @@ def numbered_rows(path: Path, expected: str, most: int = MAX_BYTES) -> Iterator[
 
 
 def load(name: str) -> pd.DataFrame:
-    """A data set as a data frame, one row an item; `zoolab datasets list` names them.
+    """Return a data set as a data frame, one row an item; `zoolab datasets list` names them.
 
     Raises `InvalidInput` if no data set has that name, or its file is missing or damaged.
 
@@ -120,7 +120,7 @@ def load(name: str) -> pd.DataFrame:
 
 
 def rows_of(name: str) -> Iterator[Row]:
-    """The rows of a data set as plain dicts."""
+    """Yield the rows of a data set as plain dicts."""
     data_set = lookup(name)
     for number, row in enumerate(read_rows(course_folder("datasets") / data_set.file), 1):
         if row.keys() != data_set.columns.keys():
@@ -130,7 +130,7 @@ def rows_of(name: str) -> Iterator[Row]:
 
 
 def frame_of(rows: Sequence[Row], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows as a data frame; what is missing stays None, also beside texts."""
+    """Return rows as a data frame; what is missing stays None, also beside texts."""
     needs("pandas")
     import pandas as pd
 
@@ -143,7 +143,7 @@ def frame_of(rows: Sequence[Row], columns: Sequence[str]) -> pd.DataFrame:
 
 
 def load_trace(name: str) -> Trace:
-    """A trace of the data set `traces`, by its id.
+    """Return a trace of the data set `traces`, by its id.
 
     >>> load_trace("no-such")
     Traceback (most recent call last):
@@ -155,7 +155,7 @@ def load_trace(name: str) -> Trace:
 
 
 def selection_tools(*names: str) -> ToolRegistry:
-    """The forty tools of the selection cases, or those of these names, in the order given.
+    """Return the forty tools of the selection cases, or those of these names, in the order given.
 
     Tools of the toolbox work, on fresh worlds; the others only say that they were called.
 

@@ -44,13 +44,13 @@ def compare(one: TraceLog, other: TraceLog) -> Comparison:
 
 
 def _forked(child: TraceLog, parent: TraceLog) -> int:
-    """How many steps a fork has in common with this parent, the forked one included."""
+    """Return how many steps a fork has in common with this parent, the forked one included."""
     at = child.meta.get("forked_at")
     return at + 1 if child.meta.get("parent") == parent.run_id and type(at) is int else 0
 
 
 def align(one: list[Step], other: list[Step], start: int = 0) -> Iterator[Pair]:
-    """The steps of two runs from `start` on in pairs, -1 if one of them has none."""
+    """Yield the steps of two runs from `start` on in pairs, -1 if one of them has none."""
     a, b = [_key(step) for step in one[start:]], [_key(step) for step in other[start:]]
     head, tail = common_ends(a, b)
     yield from ((i, i) for i in range(start, start + head))
@@ -77,7 +77,7 @@ def _aligned(a: list[Any], b: list[Any], start: int) -> Iterator[Pair]:
 
 
 def _content(record: Record) -> Any:
-    """What is compared of a record: not its times."""
+    """Return what is compared of a record: not its times."""
     match record:
         case Request():
             last = record.prefix[-1] if len(record.prefix) else {}

@@ -187,7 +187,7 @@ class TraceTape(Tape):
         return self._request.verdicts.get(call.slot)
 
     def _made(self, call: ToolCall) -> Call | None:
-        """The same call in the same place of the reply to the last request."""
+        """Return the same call in the same place of the reply to the last request."""
         made = None if self._request is None else self._request.calls.get(call.slot)
         same = made is not None and (made.call.name, made.call.arguments) == (call.name, call.arguments)
         return made if same else None
@@ -262,7 +262,9 @@ class TraceTape(Tape):
         return self._answers.get(id(step.record))
 
     def _taped(self, call: Call) -> TapedCall | None:
-        """What is given for a call; None if the file kept a part of its value, and no message either."""
+        """Return what is given for a call; None if the file kept a part of its value, and no message
+        either.
+        """
         outcome, result = call.outcome, call.result if self._results else None
         if outcome is None and call.result is not None:  # another program ran it
             outcome = Outcome(call.result.content)
@@ -409,7 +411,7 @@ def opens_walk(trace: TraceLog, before: Turn, turn: Turn) -> bool:
 
 
 def said_in(messages: Iterable[Message]) -> list[tuple[object, ...]]:
-    """What messages say, without the ids of calls and without messages that say nothing."""
+    """Return what messages say, without the ids of calls and without messages that say nothing."""
     return [
         (each.get("role"), text_of(each), [(call.name, call.arguments) for call in calls_of(each)])
         for each in messages
@@ -418,7 +420,9 @@ def said_in(messages: Iterable[Message]) -> list[tuple[object, ...]]:
 
 
 def _after(trace: TraceLog, turn: Turn) -> Messages:
-    """`messages[]` after a turn of a program whose tools were not seen to run, before it changed any."""
+    """Return `messages[]` after a turn of a program whose tools were not seen to run, before it
+    changed any.
+    """
     calls = [turn.calls[slot] for slot in sorted(turn.calls)]
     said = [seq for call in calls for seq in call.steps if trace.steps[seq].kind == "tool_call"]
     messages = trace.steps[max(said)].messages

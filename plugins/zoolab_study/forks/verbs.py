@@ -58,7 +58,9 @@ class Verbs:
 
 
 def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
-    """The trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs nothing."""
+    """Return the trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs
+    nothing.
+    """
     child = fork.child_of(trace, seq, dict(trace.options))
     step = trace.steps[seq]
     call = record if isinstance(record, ToolCall) else step.call
@@ -114,7 +116,7 @@ def live(
 
 
 def _as_recording(model: object) -> Replay | None:
-    """The model, if it answers from a recording alone."""
+    """Return the model, if it answers from a recording alone."""
     return model if isinstance(model, Replay) and model.live is None else None
 
 
@@ -135,7 +137,9 @@ def _edit(trace: TraceLog, seq: int, record: Record | None) -> Record | None:
 
 
 def _ended(go: Callable[[], TraceLog]) -> TraceLog:
-    """The child, also of a walk that a limit or an interrupt ended: it is there, and tells how it ended."""
+    """Return the child, also of a walk that a limit or an interrupt ended: it is there, and tells how it
+    ended.
+    """
     try:
         return go()
     except (LoopError, KeyboardInterrupt) as error:

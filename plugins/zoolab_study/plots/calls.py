@@ -168,7 +168,7 @@ class ToolConfusionDisplay(StepsDisplay):
         return f"{count(total, 'run')}, {right} right, {count(tools, 'tool')}"
 
     def _counts(self) -> tuple[int, int]:
-        """How many runs chose rightly, and how many there are."""
+        """Return how many runs chose rightly, and how many there are."""
         cells: Any = self.matrix_.loc
         right = sum(cells[row, column] for row, column in _rights(self.matrix_))
         return int(right), int(self.matrix_.to_numpy().sum())
@@ -214,7 +214,7 @@ def _names(values: Iterable[object], what: str) -> list[str]:
 
 
 def _matrix(expected: list[str], called: list[str]) -> pd.DataFrame:
-    """Rows and columns in the order of their frequency; those that are no tools come last."""
+    """Return rows and columns in the order of their frequency; those that are no tools come last."""
     import pandas as pd
 
     rights, calls = [name or NONE_NEEDED for name in expected], [name or NO_CALL for name in called]

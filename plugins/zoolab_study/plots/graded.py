@@ -42,7 +42,7 @@ class GradedDisplay(StepsDisplay):
 
 
 def graded_runs(steps: pd.DataFrame, summary: object) -> pd.DataFrame:
-    """One row a run: run_id, case_id, outcome, expected_tool, and `blame`.
+    """Return one row a run: run_id, case_id, outcome, expected_tool, and `blame`.
 
     `blame` says why the answer is known to be wrong: "" if it is not, None if nobody graded the run. A run
     is graded if it has a score or if a tool was expected of it. It is wrong if its score is less than 0.5,
@@ -81,7 +81,7 @@ def _blame(score: Any, expected: str | None, called: set[str]) -> str | None:
 
 
 def score_of(value: Any) -> float:
-    """A score; raises `InvalidInput` if it is missing, or not a number from 0 to 1."""
+    """Return a score; raises `InvalidInput` if it is missing, or not a number from 0 to 1."""
     try:
         score = float(value)
     except (TypeError, ValueError):

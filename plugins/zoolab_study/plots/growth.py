@@ -100,7 +100,7 @@ class MessageGrowthDisplay(Display):
 
 
 def _held(trace: TraceLog) -> Iterator[list[int]]:
-    """How many characters each role has after each step."""
+    """Yield how many characters each role has after each step."""
     held, before = dict.fromkeys(_STYLES, 0), Messages()
     for step in trace.steps:
         now = step.messages

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 def percent(share: float) -> str:
-    """A share in whole percent: "50 %"."""
+    """Return a share in whole percent: "50 %"."""
     return f"{share:.0%}".replace("%", " %")
 
 
 def rest(number: int, drawn: int) -> str:
-    """What to say of rows that there is no room for; nothing if all are drawn."""
+    """Return what to say of rows that there is no room for; nothing if all are drawn."""
     left = number - drawn
     return f" ({left:,} more {'row is' if left == 1 else 'rows are'} not drawn)" if left > 0 else ""

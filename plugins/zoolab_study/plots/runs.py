@@ -101,7 +101,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
 
 
 def _fates(steps: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The code and the fate of each error and of each answer that is silently wrong."""
+    """Yield the code and the fate of each error and of each answer that is silently wrong."""
     failed = steps[steps["error_code"].map(is_known).astype(bool)]
     # A result only says again what its call had; a retried call is a call of its own, in a later turn.
     errors = _by_run(failed.drop_duplicates(["run_id", "turn", "slot"]))
@@ -213,7 +213,7 @@ def _faults_of(steps: pd.DataFrame) -> dict[Any, tuple[str, ...]]:
 
 
 def _recoveries(runs: pd.DataFrame, fine: str) -> pd.DataFrame:
-    """The faults from the worst to the best; at the end the runs without one."""
+    """Return the faults from the worst to the best; at the end the runs without one."""
     scores: dict[str, dict[Hashable, list[float]]] = {}
     for run in runs.to_dict("records"):
         # Without a case, each run is one of its own.
@@ -226,7 +226,7 @@ def _recoveries(runs: pd.DataFrame, fine: str) -> pd.DataFrame:
 
 
 def rates_of(scores: Mapping[str, Scores], index: str) -> pd.DataFrame:
-    """Rate, low, high, runs and cases of each."""
+    """Return rate, low, high, runs and cases of each."""
     import pandas as pd
 
     rows = []
@@ -336,7 +336,7 @@ class AblationDisplay(Display):
 
 
 def scores_of_variants(frame: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:
-    """The scores of each case in each variant; raises what `AblationDisplay.from_frame` does."""
+    """Return the scores of each case in each variant; raises what `AblationDisplay.from_frame` does."""
     rows = check_frame(frame, "case_id", by, score)
     rows = rows.drop_duplicates("run_id") if "run_id" in rows else rows
     found: dict[str, dict[Hashable, list[float]]] = {}

@@ -13,7 +13,7 @@ from zoolab_study.datasets.loading import Row
 
 
 def reports_made_again() -> list[Row]:
-    """The rows of the endpoint reports.
+    """Return the rows of the endpoint reports.
 
     >>> reports_made_again()[0]["id"]
     'chat-cut-blank'

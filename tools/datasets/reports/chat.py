@@ -16,7 +16,7 @@ def _cleanup(arguments: str) -> JSON:
 
 
 def cut() -> list[JSON]:
-    """Replies that are not whole."""
+    """Return replies that are not whole."""
     return [
         report(
             "chat-cut-blank",
@@ -114,7 +114,7 @@ def _late() -> JSON:
 
 
 def failed() -> list[JSON]:
-    """Replies that are no answer, and hold no call that may run."""
+    """Return replies that are no answer, and hold no call that may run."""
     reasoning: JSON = {"reasoning_content": "The user wants to know the time. I call the tool."}
     open_call = '<tool_call>\n{"name": "cleanup", "arguments": {}}\n</tool_call>'
     words = "Failed to call a function. See 'failed_generation' for more details."
@@ -192,7 +192,7 @@ def _second() -> JSON:
 
 
 def history() -> list[JSON]:
-    """What goes back, and what strict servers refuse of it."""
+    """Return what goes back, and what strict servers refuse of it."""
     right = chat(None, [chat_call("call_a02", "get_weather", '{"city": "Oslo", "days": 2}')], *_CALLS)
     broken = chat_call("call_a01", "get_weather", '{"city": "Oslo" "days": 2}')
     two = {"name": "get_weather", "arguments": {"city": "Oslo", "days": 2}}
@@ -275,7 +275,7 @@ _TWO = (("get_weather", _OSLO), ("get_time", "{}"))
 
 
 def fields() -> list[JSON]:
-    """Fields that must come back."""
+    """Return fields that must come back."""
     weather = chat_call("call_a01", "get_weather", _OSLO)
     details = [{"type": "reasoning.encrypted", "data": "c2lnbmVk", "id": "r1", "index": 0}]
     google = {"google": {"thought_signature": "c2lnbmVk"}}
@@ -327,7 +327,7 @@ def fields() -> list[JSON]:
 
 
 def streams() -> list[JSON]:
-    """Which delta belongs to which call, and what else a stream may hold."""
+    """Return which delta belongs to which call, and what else a stream may hold."""
     parts = [{"type": "text", "text": "I look "}, {"type": "text", "text": "it up."}]
     weather = chat_call("call_a01", "get_weather", _OSLO)
     rome = {"name": "get_weather", "arguments": {"city": "Rome", "days": 1}}
@@ -426,7 +426,7 @@ def streams() -> list[JSON]:
 
 
 def settings() -> list[JSON]:
-    """Settings that a server rejects, each in its own words."""
+    """Return settings that a server rejects, each in its own words."""
     loc = ["body", "max_completion_tokens"]
     extra = {"type": "extra_forbidden", "loc": loc, "msg": "Extra inputs are not permitted", "input": 100}
     effort = {"code": "invalid-argument", "error": "Model any does not support parameter reasoningEffort."}
@@ -541,5 +541,5 @@ def _rejects(setting: str, status: int, body: object, when: str = "always") -> J
 
 
 def rows() -> list[JSON]:
-    """All rows about Chat Completions."""
+    """Return all rows about Chat Completions."""
     return [*cut(), *failed(), *history(), *fields(), *streams(), *settings()]

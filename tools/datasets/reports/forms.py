@@ -18,19 +18,19 @@ class Said(NamedTuple):
 
 
 def failure(status: int, body: Any) -> Said:
-    """An HTTP error in place of a reply."""
+    """Return an HTTP error in place of a reply."""
     answer = {"status": status, "body": body}
     return Said(answer, answer, "failed")
 
 
 def _broken_off(plain: JSON) -> JSON:
-    """A plain reply that ends in the middle; its stream has no end."""
+    """Return a plain reply that ends in the middle; its stream has no end."""
     text = json.dumps(plain)
     return {"status": 200, "body": text[: len(text) * 2 // 3]}
 
 
 def halves(text: str) -> list[str]:
-    """A text in two pieces, or in none if it is empty."""
+    """Return a text in two pieces, or in none if it is empty."""
     middle = (len(text) + 1) // 2
     return [piece for piece in (text[:middle], text[middle:]) if piece]
 
@@ -39,7 +39,7 @@ def halves(text: str) -> list[str]:
 
 
 def chat_call(id: str | None, name: str, arguments: str, **more: Any) -> JSON:
-    """A call of an assistant message; without an id if it is None."""
+    """Return a call of an assistant message; without an id if it is None."""
     own = {} if id is None else {"id": id}
     return {**own, "type": "function", "function": {"name": name, "arguments": arguments}, **more}
 
@@ -54,7 +54,7 @@ def chat(
     others: Sequence[JSON] = (),
     **message: Any,
 ) -> Said:
-    """A completion, broken off if `finish` is None.
+    """Return a completion, broken off if `finish` is None.
 
     `deltas` replace those made of the message; `others` are further choices.
     """
@@ -103,12 +103,12 @@ def _chat_deltas(content: Any, calls: Sequence[JSON], message: JSON) -> list[JSO
 
 
 def use(id: str, name: str, input: JSON, partial: str | None = None) -> JSON:
-    """A `tool_use` block; `partial` is the text of its input in the stream."""
+    """Return a `tool_use` block; `partial` is the text of its input in the stream."""
     return {"type": "tool_use", "id": id, "name": name, "input": input, "partial": partial}
 
 
 def anthropic(blocks: Sequence[JSON], stop: str | None = "end_turn", end: str = "answered") -> Said:
-    """A message of content blocks; broken off if `stop` is None."""
+    """Return a message of content blocks; broken off if `stop` is None."""
     whole = [{key: value for key, value in block.items() if key != "partial"} for block in blocks]
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "any"}
     usage = {"input_tokens": 1, "output_tokens": 1}
@@ -150,13 +150,13 @@ def _block_events(index: int, block: JSON, *, ended: bool) -> list[JSON]:
 
 
 def response_call(id: str, name: str, arguments: str, **more: Any) -> JSON:
-    """A `function_call` item."""
+    """Return a `function_call` item."""
     own = {"id": f"fc_{id}", "call_id": id, "status": "completed"}
     return {"type": "function_call", **own, "name": name, "arguments": arguments, **more}
 
 
 def response_text(text: str) -> JSON:
-    """A `message` item."""
+    """Return a `message` item."""
     part = {"type": "output_text", "text": text, "annotations": []}
     return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
 
@@ -164,7 +164,7 @@ def response_text(text: str) -> JSON:
 def responses(
     items: Sequence[JSON], status: str | None = "completed", end: str = "answered", **more: Any
 ) -> Said:
-    """A response of output items; broken off if `status` is None."""
+    """Return a response of output items; broken off if `status` is None."""
     head = {"id": "resp_1", "object": "response", "created_at": 1, "model": "any", "error": None}
     head |= {"incomplete_details": None, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     plain = {**head, "status": status, "output": list(items), **more}
@@ -218,7 +218,7 @@ def gemini(
     *,
     pieces: Sequence[Sequence[JSON]] | None = None,
 ) -> Said:
-    """A candidate of parts, broken off if `finish` is None.
+    """Return a candidate of parts, broken off if `finish` is None.
 
     `pieces` are the parts of each event, by default one part an event.
     """
@@ -246,7 +246,7 @@ def ollama(
     end: str = "answered",
     **message: Any,
 ) -> Said:
-    """A chat response; broken off if `reason` is None."""
+    """Return a chat response; broken off if `reason` is None."""
     head = {"model": "any", "created_at": "2026-11-27T00:00:00Z"}
     asked = {"tool_calls": list(calls)} if calls else {}
     done = {"done": False} if reason is None else {"done": True, "done_reason": reason}
@@ -261,5 +261,5 @@ def ollama(
 
 
 def ollama_call(name: str, arguments: Any, **more: Any) -> JSON:
-    """A call of Ollama's chat."""
+    """Return a call of Ollama's chat."""
     return {"function": {"name": name, "arguments": arguments}, **more}

@@ -24,7 +24,7 @@ _BOTH: JSON = {"prompt": "How is the weather in Oslo, and what time is it?", "mu
 
 
 def of_anthropic() -> list[JSON]:
-    """Messages."""
+    """Return the rows of Messages."""
     end, text = done("anthropic"), {"type": "text", "text": "I clean up."}
     signed = [
         {"type": "thinking", "thinking": "First the weather.", "signature": "c2lnbmVkMQ=="},
@@ -197,7 +197,7 @@ def _new(id: str) -> JSON:
 
 
 def _begun_with_input(said: Said, *, deltas: bool) -> Said:
-    """A message whose call has its input in the first event, and in the deltas as well or not."""
+    """Return a message whose call has its input in the first event, and in the deltas as well or not."""
     begin, more = "content_block_start", "content_block_delta"
     events = [dict(event) for event in said.streamed if deltas or event["type"] != more]
     for event in events:
@@ -216,14 +216,14 @@ def _no_temperature(words: str) -> JSON:
 
 
 def _without_deltas(said: Said) -> Said:
-    """A response whose call has its arguments in one event alone."""
+    """Return a response whose call has its arguments in one event alone."""
     kept = ("response.created", "response.output_item.added", "response.function_call_arguments.done")
     last = {**said.streamed[-1], "response": {**said.streamed[-1]["response"], "output": []}}
     return Said(said.plain, [*(e for e in said.streamed if e["type"] in kept), last], said.end)
 
 
 def of_responses() -> list[JSON]:
-    """Responses."""
+    """Return the rows of Responses."""
     end = done("responses")
     partial = response_call("call_a01", "cleanup", '{"path": "/data/new"}', status="incomplete")
     blank = response_call("call_a01", "cleanup", "", status="incomplete")
@@ -357,7 +357,7 @@ def _incomplete(items: list[JSON], reason: str, end: str) -> Said:
 
 
 def of_gemini() -> list[JSON]:
-    """Gemini's generateContent."""
+    """Return the rows of Gemini's generateContent."""
     end = done("gemini")
     cut = {"functionCall": {"name": "cleanup", "args": {}}}
     weather = {"functionCall": {"name": "get_weather", "args": {"city": "Oslo"}}}
@@ -474,7 +474,7 @@ def of_gemini() -> list[JSON]:
 
 
 def of_ollama() -> list[JSON]:
-    """Ollama's own chat."""
+    """Return the rows of Ollama's own chat."""
     end = done("ollama")
     cut, weather = ollama_call("cleanup", {}), ollama_call("get_weather", {"city": "Oslo"})
     return [
@@ -537,5 +537,5 @@ def of_ollama() -> list[JSON]:
 
 
 def rows() -> list[JSON]:
-    """All rows about the four."""
+    """Return all rows about the four."""
     return [*of_responses(), *of_anthropic(), *of_gemini(), *of_ollama()]

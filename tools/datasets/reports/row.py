@@ -45,7 +45,9 @@ def report(
     refuses: Sequence[str] = (),
     rejects: Sequence[JSON] = (),
 ) -> JSON:
-    """A row. Its API is the first word of its id; `refuses` are rules beside those of every strict server."""
+    """Return a row. Its API is the first word of its id; `refuses` are rules beside those of every strict
+    server.
+    """
     api = id.partition("-")[0]
     return {
         "id": id,
@@ -72,7 +74,7 @@ def report(
 
 
 def done(api: str, text: str = "All is done.") -> Said:
-    """The answer that ends a conversation."""
+    """Return the answer that ends a conversation."""
     made: dict[str, Any] = {
         "chat": lambda: chat(text),
         "responses": lambda: responses([response_text(text)]),

@@ -22,7 +22,9 @@ _MAX_TEXT = 1 << 20
 
 
 def fields_of(record: Record) -> list[Field]:
-    """What may be edited of a record: of each field its path, its name for people, its text and form."""
+    """Return what may be edited of a record: of each field its path, its name for people, its text and
+    form.
+    """
     fields: list[tuple[str, str, str, str]] = []
     match record:
         case ToolRegistry():
@@ -63,7 +65,7 @@ def fields_of(record: Record) -> list[Field]:
 
 
 def edited(record: Record, edits: Iterable[Any]) -> Record:
-    """The record with the edited texts in it; a text that was not changed leaves its field as it is.
+    """Return the record with the edited texts in it; a text that was not changed leaves its field as it is.
 
     The edits are objects with `field` and `text`, as `fields_of` names them.
 
@@ -91,7 +93,7 @@ def edited(record: Record, edits: Iterable[Any]) -> Record:
 
 
 def _lines(text: str) -> list[str]:
-    """A browser sends every line's end as a line feed."""
+    """Return a text with every line's end as a browser sends it: a line feed."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -153,7 +155,7 @@ def _edited_tool(tool: Tool, texts: dict[str, str]) -> Tool:
 
 
 def _value_text(outcome: Outcome) -> str:
-    """A value as JSON; nothing for an error, and for a value that is no JSON or not whole."""
+    """Return a value as JSON; nothing for an error, and for a value that is no JSON or not whole."""
     if outcome.error is not None or isinstance(outcome.value, Shown):
         return ""
     try:

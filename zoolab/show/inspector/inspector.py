@@ -62,11 +62,11 @@ class View:
         return self.beside if self.comparing else None
 
     def overview(self) -> dict[str, Any]:
-        """The overview of the trace, as it is sent."""
+        """Return the overview of the trace, as it is sent."""
         return packed(overview_of(self.trace, prompt=self.driver.prompt if self.driver else ""))
 
     def live(self, verbs: dict[str, Any], back: bool) -> dict[str, Any]:
-        """What can be done, and what the walk waits for; `verbs` are the ways to fork the trace."""
+        """Return what can be done, and what the walk waits for; `verbs` are the ways to fork the trace."""
         driver, trace = self.driver, self.trace
         going = driver is not None and driver.state == "paused"
         waits = driver is not None and driver.waits
@@ -92,7 +92,7 @@ class View:
         }
 
     def compared(self) -> tuple[dict[str, Any] | None, list[list[int]] | None]:
-        """The overview of the other trace, and the pairs of steps; nothing if nothing is compared."""
+        """Return the overview of the other trace, and the pairs of steps; nothing if nothing is compared."""
         if self.other is None:
             return None, None
         comparison = DISPLAYS.needed("compare", "compares traces")(self.trace, self.other)
@@ -101,7 +101,7 @@ class View:
         return overview, [list(pair) for pair in comparison.pairs]
 
     def panel(self, trace: TraceLog, seq: int, turns: list[Turn]) -> dict[str, Any]:
-        """The panel of a step of one of the two traces, with what the view knows of it."""
+        """Return the panel of a step of one of the two traces, with what the view knows of it."""
         panel = panel_of(Moment(trace, trace.index(seq), turns))
         if trace is self.other and self.stale_from is not None and seq >= self.stale_from:
             panel["marks"].append("stale")
@@ -115,7 +115,7 @@ class View:
 
 
 def partner(pairs: list[list[int]] | None, step: int) -> int:
-    """The step of the other trace beside a step of this one; the nearest before it, if it has none."""
+    """Return the step of the other trace beside a step of this one; the nearest before it, if it has none."""
     if pairs is None:
         return step
     return max((b for a, b in pairs if b >= 0 and 0 <= a <= step), default=0)
@@ -174,7 +174,7 @@ class Inspector(anywidget.AnyWidget):
         return self.view.trace
 
     def __repr__(self) -> str:
-        """The trace, and what to do in a terminal, which cannot show a widget."""
+        """Return the trace, and what to do in a terminal, which cannot show a widget."""
         save = f"inspector.trace.save({'trace.jsonl'!r}), then in a shell: zoolab inspect trace.jsonl"
         return f"<Inspector of {self.trace!r}; show it in a notebook, or as a page: {save}>"
 
@@ -185,7 +185,7 @@ class Inspector(anywidget.AnyWidget):
         return {name: data[name] for name in data if name in wanted and name not in exclude}, bundle[1]
 
     def _ipython_display_(self) -> None:
-        """The widget or the story; if the story has an output of its own, it is kept up to date."""
+        """Show the widget or the story; if the story has an output of its own, it is kept up to date."""
         self._kept = show_widget(*self._repr_mimebundle_(), self._opening)
 
     def _state(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Inspector(anywidget.AnyWidget):
         self._show(max(0, self.overview["n"] - 1))
 
     def _received(self, _widget: object, message: Any, _buffers: object) -> None:
-        """Whatever comes, the kernel goes on: what cannot be done is said in one line."""
+        """Handle what comes. The kernel goes on: what cannot be done is said in one line."""
         try:
             self._handle(message)
         except ZoolabError as error:
@@ -296,14 +296,14 @@ class Inspector(anywidget.AnyWidget):
             self._show(max(0, last), len(self.trace) - 1)
 
     def _report(self) -> None:
-        """While a walk runs, show now and then how far it has come."""
+        """Show now and then, while a walk runs, how far it has come."""
         if time.monotonic() - self._reported > _REPORT:
             self._reported = time.monotonic()
             self.live = {**(self.live or {}), "state": "running"}
             self.overview = self.view.overview()
 
     def _heard(self, delta: dict[str, Any]) -> None:
-        """While a reply arrives, show now and then what there is of it."""
+        """Show now and then, while a reply arrives, what there is of it."""
         driven = self.view.driver
         if driven is None or driven.trace.steps[-1].kind != "request":
             return  # it is a sub-agent's

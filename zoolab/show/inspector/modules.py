@@ -14,7 +14,7 @@ _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 
 
 def inspector_script() -> str:
-    """The modules of the inspector, put together as one that imports nothing.
+    """Return the modules of the inspector, put together as one that imports nothing.
 
     A widget and a page without a network have one script each, and no address to import another from.
 

@@ -25,8 +25,8 @@ _MAX_LEDGER = 8_000
 
 
 def overview_of(trace: TraceLog, stale_from: int | None = None, prompt: str = "") -> dict[str, Any]:
-    """What the rail, the slider and the ledger show. The steps from `stale_from` on are out of date; the
-    `prompt` is the title as long as the trace has no request.
+    """Return what the rail, the slider and the ledger show. The steps from `stale_from` on are out of date;
+    the `prompt` is the title as long as the trace has no request.
     """
     steps, branches = trace.steps, _branches(trace)
     tools, named = _tools(steps)
@@ -56,7 +56,7 @@ def overview_of(trace: TraceLog, stale_from: int | None = None, prompt: str = ""
 
 
 def packed(overview: dict[str, Any]) -> dict[str, Any]:
-    """The overview as it is sent: its columns of numbers as runs, in text."""
+    """Return the overview as it is sent: its columns of numbers as runs, in text."""
     sent = dict(overview)
     for name in sent.keys() & COLUMNS:
         runs = ((value, sum(1 for _ in same)) for value, same in groupby(sent[name]))
@@ -65,7 +65,9 @@ def packed(overview: dict[str, Any]) -> dict[str, Any]:
 
 
 def marks_of(moment: Moment) -> int:
-    """What is remarkable about a step, as bits. A result that only says its call's error again has none."""
+    """Return what is remarkable about a step, as bits. A result that only says its call's error again has
+    none.
+    """
     first, end = (0, moment.seq + 1) if moment.turn is None else (moment.turn.seq, moment.turn.end)
     wrong = any(error.seq == moment.seq - first for error in errors_of(moment.trace.steps[first:end]))
     return _marks(moment.trace, moment.seq, wrong)
@@ -89,12 +91,12 @@ def _marks(trace: TraceLog, seq: int, wrong: bool) -> int:
 
 
 def first_error(trace: TraceLog) -> int | None:
-    """The number of the first step that went wrong."""
+    """Return the number of the first step that went wrong."""
     return next((error.seq for error in errors_of(trace.steps)), None)
 
 
 def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:
-    """The names of the tools that were called, and the tool of each step as a position among them."""
+    """Return the names of the tools that were called, and the tool of each step as a position among them."""
     numbers: dict[str, int] = {}
     named: list[int] = []
     for step in steps:
@@ -106,7 +108,7 @@ def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:
 
 
 def _branches(trace: TraceLog) -> list[int]:
-    """The branch of each step: an edit of `messages[]` begins another one."""
+    """Return the branch of each step: an edit of `messages[]` begins another one."""
     branches: list[int] = []
     branch, before = 0, Messages()
     for step in trace.steps:
@@ -117,7 +119,7 @@ def _branches(trace: TraceLog) -> list[int]:
 
 
 def _ledgers(trace: TraceLog, branches: list[int]) -> list[dict[str, Any]]:
-    """What is known of each message, by branch; the latest branches first, as far as there is room."""
+    """Return what is known of each message, by branch; the latest branches first, as far as there is room."""
     longest: dict[int, Messages] = {}
     for branch, step in zip(branches, trace.steps, strict=True):
         if branch not in longest or len(step.messages) > len(longest[branch]):

@@ -43,7 +43,7 @@ Operation = dict[str, Any]
 
 
 def panel_of(moment: Moment) -> dict[str, Any]:
-    """Everything about one step, as plain data under 200 kB."""
+    """Return everything about one step, as plain data under 200 kB."""
     step, told, marks = moment.step, headline(moment.step), marks_of(moment)
     line = Room(4_000)
     edit, left_out = _editable(step.record, Room(_EDIT))
@@ -73,7 +73,7 @@ def panel_of(moment: Moment) -> dict[str, Any]:
 
 
 def _editable(record: Record, room: Room) -> tuple[list[dict[str, str]], int]:
-    """The fields that may be edited, and how many are left out, since they cannot be sent whole."""
+    """Return the fields that may be edited, and how many are left out, since they cannot be sent whole."""
     shown: list[dict[str, str]] = []
     fields = fields_of(record)
     for field in fields:
@@ -85,7 +85,7 @@ def _editable(record: Record, room: Room) -> tuple[list[dict[str, str]], int]:
 
 
 def _what_next(moment: Moment) -> str | None:
-    """What runs after a step: the next one of the trace, or the one that a walk would go on with."""
+    """Return what runs after a step: the next one of the trace, or the one that a walk would go on with."""
     trace = moment.trace
     if moment.seq + 1 < len(trace.steps):
         after = trace.steps[moment.seq + 1]
@@ -144,7 +144,7 @@ def _change_in_tokens(moment: Moment, change: MessagesDiff) -> str:
 
 
 def list_patch(before: Sequence[Any], after: Sequence[Any], start: int = 0) -> list[Operation]:
-    """The operations that turn one list into the other, in the order in which they are applied.
+    """Return the operations that turn one list into the other, in the order in which they are applied.
 
     `start` equal items come before both.
     """
@@ -201,7 +201,7 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
 
 
 def _code_of(moment: Moment) -> str:
-    """Code that does what a step did; what somebody answered by hand, it reads from the trace."""
+    """Return code that does what a step did; what somebody answered by hand, it reads from the trace."""
     imported, lines = "", ["record = step.record"]
     by_hand = moment.seq in moment.trace.originals
     match moment.step.record:
@@ -235,14 +235,14 @@ def _code_of(moment: Moment) -> str:
 
 
 def _is_checked_by_schema(moment: Moment, verdict: Verdict) -> bool:
-    """Whether the call alone decides, and no person, limit or type of a function gave the verdict."""
+    """Return whether the call alone decides, and no person, limit or type of a function gave the verdict."""
     tool, error = moment.tool, verdict.error_code
     known = error == "unknown_tool" if tool is None else verdict.ok or tool.bind is None
     return known and error in (None, *GATES) and isinstance(moment.trace.steps[0].record, ToolRegistry)
 
 
 def _make_result(moment: Moment, result: Result) -> list[str]:
-    """`make_result` of the outcome, unless that gives another result, as for an edited one."""
+    """Return `make_result` of the outcome, unless that gives another result, as for an edited one."""
     outcome, untrusted = moment.call.outcome, moment.tool.untrusted if moment.tool is not None else ""
     if outcome is None or isinstance(outcome.value, Shown):
         return []
@@ -254,7 +254,7 @@ def _make_result(moment: Moment, result: Result) -> list[str]:
 
 
 def notes_of(trace: TraceLog) -> dict[str, str]:
-    """What readers noted, by step number; kept in the trace's meta, so that it is saved with it."""
+    """Return what readers noted, by step number; kept in the trace's meta, so that it is saved with it."""
     kept, room = trace.meta.get("notes"), MAX_NOTES
     notes: dict[str, str] = {}
     for seq, text in kept.items() if isinstance(kept, dict) else ():

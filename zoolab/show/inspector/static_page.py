@@ -32,7 +32,7 @@ _POLICY = (
 
 
 def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
-    """A page to step through, which runs one script, its own, and can connect to nothing.
+    """Return a page to step through, which runs one script, its own, and can connect to nothing.
 
     The panels have `room` bytes: of a long trace the first steps and those with errors are kept, and the
     page says how many there are.
@@ -62,12 +62,14 @@ def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
 
 
 def in_script(data: Any) -> str:
-    """JSON that stays data inside a script element, whatever its texts hold."""
+    """Return JSON that stays data inside a script element, whatever its texts hold."""
     return encode(data).translate(_UNSAFE)
 
 
 def _data(trace: TraceLog, room: int) -> dict[str, Any]:
-    """The panels, first of the steps with an error and those beside them, as many as there is room for."""
+    """Return the panels, first of the steps with an error and those beside them, as many as there is room
+    for.
+    """
     panels, turns = {}, trace.turns
     wrong = [seq for seq, step in enumerate(trace.steps) if step.error_code][:100]
     near = [near for seq in wrong for near in (seq, seq - 1, seq + 1) if 0 <= near < len(trace.steps)]
@@ -93,5 +95,7 @@ def _file(name: str) -> str:
 
 
 def story_of(trace: TraceLog) -> str:
-    """The story of a trace as HTML, without secrets; a few steps of one too long to stand beside a widget."""
+    """Return the story of a trace as HTML, without secrets; a few steps of one too long to stand beside a
+    widget.
+    """
     return shared_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else 8)
