@@ -33,11 +33,11 @@ from zoolab.policy.permissions import PolicyFile
 from zoolab.records import Reply
 from zoolab_connect.mcp.listing import Listed, read_pins, write_pins
 from zoolab_course.weights import Weights, fetch, find
-from zoolab_grader.gradebook import ClassGrades, Kept, Row, Store, Terms
+from zoolab_grader.gradebook import ClassGrades, GradeTerms, Kept, Row, Store
 from zoolab_grader.judge import CaseGrade, Grade
 from zoolab_grader.labs import Case, Lab
 from zoolab_grader.report import write_report
-from zoolab_study.journal import Journal, Reader, line_of
+from zoolab_study.journal import Journal, JournalReader, run_line
 from zoolab_study.pacing import Budget, Ledger, Pace, ReplyCache
 from zoolab_study.runner import _cache_file
 
@@ -133,13 +133,13 @@ class Journalled(Kind):
         with Journal(self.path) as journal:
             trace = walked(number)
             trace.run_id = f"{number:028x}"
-            journal.append([line_of(trace)])
+            journal.append([run_line(trace)])
 
     def kept(self) -> list[int]:
         if not self.path.exists() or b"\n" not in self.path.read_bytes():
             return []
-        places = list(Reader(self.path).runs())
-        assert len(list(Reader(self.path).at(place for _, place in places))) == len(places)
+        places = list(JournalReader(self.path).runs())
+        assert len(list(JournalReader(self.path).at(place for _, place in places))) == len(places)
         return [int(name, 16) for name, _ in places]
 
 
@@ -237,7 +237,9 @@ class Reported(Graded):
         super().write(0)
         lab = Lab("l0", f"Sums {number}", ("add",), cases=(Case("adds", "`add` adds.", "", 1, True, print),))
         rows = (Row("s0.py", 0, (0,)),)
-        write_report(ClassGrades(lab, Terms("l0", "v", "s"), rows, self.store(), given=frozenset({"s0.py"})))
+        write_report(
+            ClassGrades(lab, GradeTerms("l0", "v", "s"), rows, self.store(), given=frozenset({"s0.py"}))
+        )
 
     def kept(self) -> list[int]:
         page = self.folder / "index.html"

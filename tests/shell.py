@@ -32,7 +32,7 @@ class Shell:
     def __call__(self, *arguments: str | Path) -> Ran:
         self.capsys.readouterr()
         try:
-            code = cli.run([str(each) for each in arguments])
+            code = cli.run_command([str(each) for each in arguments])
         except SystemExit as end:
             code = int(end.code or 0)
         return Ran(code, *self.capsys.readouterr())

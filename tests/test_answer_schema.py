@@ -43,7 +43,7 @@ from zoolab.repair import RuleRepair
 from zoolab.show.wording import headline
 from zoolab.trace.log import drive
 from zoolab_connect.protocol import to_markdown
-from zoolab_study.journal import line_of, summary_of
+from zoolab_study.journal import run_line, summary_of
 
 SCHEMA = {
     "type": "object",
@@ -230,7 +230,7 @@ def test_all_views_tell_it() -> None:
     assert to_markdown(trace)
     assert trace.to_otel()
     assert trace.diagnose() == []
-    summary = summary_of(json.loads(line_of(trace)))
+    summary = summary_of(json.loads(run_line(trace)))
     assert (summary["said"], summary["calls"], summary["errors"]) == (RIGHT, 1, 1)
     inspector = inspect(trace)
     for seq in range(len(trace)):

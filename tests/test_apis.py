@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zoolab.apis import APIS, api, api_of, check, registered
+from zoolab.apis import APIS, api, api_of, apis_by_name, check
 from zoolab.apis.interface import ENDS, Api
 from zoolab.errors import InvalidInput
 from zoolab.models import OpenAIModel
@@ -28,7 +28,7 @@ class Mine(Ollama):
 
 
 def test_an_api_of_somebody_else_is_one_class() -> None:
-    mine = registered(*map(type, APIS.values()), Mine)["mine"]
+    mine = apis_by_name(*map(type, APIS.values()), Mine)["mine"]
     body = mine.to_body(Request([{"role": "user", "content": "Hi"}]), "m")
     assert mine.from_body(body).messages == [{"role": "user", "content": "Hi"}]
 
@@ -73,12 +73,12 @@ LACKING = {
 def test_what_an_api_lacks_is_said_in_one_sentence(said: str) -> None:
     assert check(LACKING[said]) == said
     with pytest.raises(InvalidInput, match=said.split("'")[0]):
-        registered(LACKING[said])
+        apis_by_name(LACKING[said])
 
 
 def test_a_name_is_given_once() -> None:
     with pytest.raises(InvalidInput, match="two APIs have the name 'mine'"):
-        registered(Mine, Mine)
+        apis_by_name(Mine, Mine)
 
 
 @pytest.mark.parametrize("name", APIS)

@@ -18,7 +18,7 @@ from tornado.websocket import websocket_connect
 
 from tools.masters import BEGIN
 from tools.site.staging import PROJECT, stage
-from zoolab.commands.cli import run
+from zoolab.commands.cli import run_command
 from zoolab.files import course_folder
 from zoolab_course.commands.course import MANIFEST, copy_course, course_files, lab_command, lab_environment
 from zoolab_grader import lab_names
@@ -28,7 +28,7 @@ NOTEBOOK = Path("notebooks", "01-one-loop.ipynb")
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    assert run(["course", str(tmp_path / "course"), "--no-open"]) == 0
+    assert run_command(["course", str(tmp_path / "course"), "--no-open"]) == 0
     return tmp_path / "course"
 
 
@@ -92,7 +92,7 @@ def test_what_a_student_changed_stays_and_the_rest_is_renewed(copied, capsys):
     manifest["labs/l5/l5.ipynb"] = sha256(b"an older version").hexdigest()
     (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     capsys.readouterr()
-    assert run(["course", str(copied), "--no-open"]) == 0
+    assert run_command(["course", str(copied), "--no-open"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{mine}: kept, because you have changed it",
         f"{copied}: 2 files written, 1 kept",
@@ -113,7 +113,7 @@ def test_without_a_manifest_nothing_is_replaced(copied, damage):
 
 def test_a_file_in_the_way_is_one_line(tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert run(["course", str(tmp_path / "file"), "--no-open"]) == 2
+    assert run_command(["course", str(tmp_path / "file"), "--no-open"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 

@@ -22,7 +22,7 @@ from tools.datasets.traces import recorded_runs
 from tools.datasets.trials import trials
 from tools.datasets.verdicts import codes_of, judge, leaves
 from zoolab import ToolCall, Trace
-from zoolab.commands.cli import run as command
+from zoolab.commands.cli import run_command as command
 from zoolab.errors import ERROR_CODES, InvalidInput, InvalidTrace
 from zoolab.files import course_folder
 from zoolab.records import Request
@@ -31,7 +31,15 @@ from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 from zoolab_study.datasets import load, load_trace, selection_tools
 from zoolab_study.datasets.berkeley import same_arguments
-from zoolab_study.datasets.loading import DATA_SETS, MAX_LINE, OFFERED, frame_of, lookup, read_rows, rows_of
+from zoolab_study.datasets.loading import (
+    DATA_SETS,
+    MAX_LINE,
+    OFFERED,
+    frame_of_rows,
+    lookup,
+    read_rows,
+    rows_of,
+)
 
 CASES = list(rows_of("selection-cases"))
 TOOLS = selection_tools()
@@ -296,7 +304,7 @@ def test_a_row_that_lacks_a_column_or_has_another_is_refused() -> None:
 
 
 def test_what_is_missing_stays_none_in_a_frame() -> None:
-    frame = frame_of([{"tool": "a", "n": 1}, {"tool": None, "n": 2}], ["tool", "n"])
+    frame = frame_of_rows([{"tool": "a", "n": 1}, {"tool": None, "n": 2}], ["tool", "n"])
     assert frame.tool.tolist() == ["a", None]
     assert frame.n.dtype == "int64"
 

@@ -13,13 +13,13 @@ import pytest
 from zoolab import Tool
 from zoolab.errors import InvalidInput
 from zoolab.steps.validate import check_arguments
-from zoolab.tools import sendable_name
+from zoolab.tools import name_for_apis
 from zoolab_study.datasets import bfcl, load
 from zoolab_study.datasets.berkeley import (
     CATEGORIES,
     WHEEL,
     as_schema,
-    as_tool,
+    berkeley_tool,
     data_files,
     fetch_bfcl,
     first_answer,
@@ -63,7 +63,7 @@ def test_every_tool_of_theirs_can_be_defined() -> None:
     made = {}
     for name, written in functions():
         category = Path(name).stem.removeprefix("BFCL_v4_")
-        function = as_tool(written, category)["function"]
+        function = berkeley_tool(written, category)["function"]
         made[json.dumps(function, sort_keys=True)] = function
     assert len(made) > 1_500
     for function in made.values():
@@ -118,9 +118,9 @@ def test_their_types_are_translated_and_nothing_else(written: dict[str, Any], me
 
 
 def test_names_with_dots_are_those_of_a_tool() -> None:
-    assert sendable_name("spotify.play") == "spotify_play"
+    assert name_for_apis("spotify.play") == "spotify_play"
     java = {"type": "dict", "properties": {"on": {"type": "Boolean", "description": "Whether."}}}
-    function = as_tool({"name": "A.set", "description": "Set it.", "parameters": java}, "simple_java")
+    function = berkeley_tool({"name": "A.set", "description": "Set it.", "parameters": java}, "simple_java")
     on = function["function"]["parameters"]["properties"]["on"]
     assert on == {"type": "string", "description": "Whether. Written as Java, of type Boolean."}
 

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.local, pytest.mark.slow]
 def models(download: Callable[..., Any]) -> None:
     """The weights, or no test."""
     for name in ("needle", "smollm2"):
-        pytest.importorskip(weights.lookup(name).runtime)
+        pytest.importorskip(weights.weights_of(name).runtime)
         download(partial(weights.find, name), partial(weights.fetch, name))
 
 

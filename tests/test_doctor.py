@@ -7,7 +7,7 @@ import json
 import pytest
 
 from zoolab import Replay, Scripted
-from zoolab.commands.cli import run as cli
+from zoolab.commands.cli import run_command as cli
 from zoolab.errors import ModelError
 from zoolab_course.doctor import can_call_tools, examine, probes
 

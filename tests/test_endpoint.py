@@ -20,14 +20,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.datasets.reports import reports_made_again
-from zoolab.commands.cli import run as command
+from zoolab.commands.cli import run_command as command
 from zoolab.errors import InvalidInput
 from zoolab_connect.endpoint import Case, Endpoint, all_cases, endpoint, find_cases
 from zoolab_connect.endpoint.cases import APIS, all_tools
 from zoolab_connect.endpoint.judging import RESULTS, judge, marker
 from zoolab_connect.endpoint.playing import MAX_REQUESTS, Play, events
 from zoolab_connect.endpoint.server import MAX_BYTES
-from zoolab_connect.endpoint.strict import RULES, refusal, rejected
+from zoolab_connect.endpoint.strict import RULES, broken_rule, rejected
 from zoolab_study.datasets.loading import rows_of
 
 LOOP = str(Path(__file__).parent / "programs" / "endpoint_loop.py")
@@ -229,7 +229,7 @@ def blocks(*content: Any) -> dict[str, Any]:
     ],
 )
 def test_what_strict_servers_refuse(rule: str, api: str, body: Any, said: Any, refused: bool) -> None:
-    assert (refusal([rule], api, body, said) is not None) == refused
+    assert (broken_rule([rule], api, body, said) is not None) == refused
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from zoolab_study import UNSAID, Case, Experiment, Setup, experiment
 from zoolab_study.cases import cases_in
 from zoolab_study.comparison import compare_runs
 from zoolab_study.design import check_described, variants_in
-from zoolab_study.journal import line_of, summary_of, trace_of
+from zoolab_study.journal import run_line, summary_of, trace_of
 from zoolab_study.results import frame_of_many
 
 CASES = [Case(f"sum-{n}", f"What is {n} + 1?", TOOLS, "add", expected_answer=str(n + 1)) for n in range(4)]
@@ -359,7 +359,7 @@ def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope)
     model = Faulty(Scripted(script), faults)
     with suppress(ZoolabError):
         run("Hi", TOOLS, model, trace=trace, envelope=envelope)
-    line = json.loads(line_of(trace))
+    line = json.loads(run_line(trace))
     again = trace_of(line)
     assert again == trace
     assert summary_of(line) == {"run_id": trace.run_id, "case_id": "a", **summary_by_hand(trace)}
@@ -380,15 +380,15 @@ def test_tokens_are_counted_once_a_reply_however_the_line_is_written():
     used = {"prompt_tokens": 7, "completion_tokens": 2}
     replies = iter([Reply(asks, usage=used), Reply({"role": "assistant", "content": "4"}, usage=used)])
     trace = run("Hi", TOOLS, lambda _request: next(replies))
-    for each in (trace, trace_of(json.loads(line_of(trace)))):
-        summary = summary_of(json.loads(line_of(each)))
+    for each in (trace, trace_of(json.loads(run_line(trace)))):
+        summary = summary_of(json.loads(run_line(each)))
         assert (summary["tokens_in"], summary["tokens_out"], summary["calls"]) == (14, 4, 2)
 
 
 def test_an_edited_trace_comes_back_too():
     trace = run("Hi", [add], Scripted([[("add", {"a": 1})], "1", "7"]))
     fork = trace.fork(4, Outcome(7))
-    assert trace_of(json.loads(line_of(fork))) == fork
+    assert trace_of(json.loads(run_line(fork))) == fork
 
 
 def test_a_journal_of_an_earlier_version_is_refused_with_its_version(tmp_path):
@@ -412,7 +412,7 @@ json_values = st.recursive(
 @given(st.data())
 def test_a_line_by_a_stranger_is_a_trace_or_an_error(data):
     trace = run("Hi", TOOLS, Scripted([[("add", {"a": 1}), ("fail", {})], [("fly", {})], "7"]))
-    line = json.loads(line_of(trace, {"success": True}))
+    line = json.loads(run_line(trace, {"success": True}))
     told = data.draw(st.sampled_from([line, *line["events"]]))
     where = data.draw(st.sampled_from(sorted(told)))
     if isinstance(told[where], list) and told[where] and data.draw(st.booleans()):

@@ -15,7 +15,7 @@ from walks import TOOLS
 from zoolab import Scripted
 from zoolab_connect.faulty import FAULTS
 from zoolab_study import experiment
-from zoolab_study.config import EXPERIMENT, line_of, read_config
+from zoolab_study.config import EXPERIMENT, line_of_key, read_config
 from zoolab_study.scorers import SCORERS
 
 SUMS = """
@@ -243,7 +243,7 @@ def test_a_cluster_that_is_not_there_is_said(zoo, sums):
 
 @given(st.text(alphabet="[]=\"ab.\n' #", max_size=80), st.lists(st.sampled_from(["a", "b", "0"]), max_size=3))
 def test_a_line_is_always_one_of_the_file(text, where):
-    assert 1 <= line_of(text, where) <= max(1, len(text.splitlines()))
+    assert 1 <= line_of_key(text, where) <= max(1, len(text.splitlines()))
 
 
 def test_a_page_says_an_error_that_many_runs_share_once():

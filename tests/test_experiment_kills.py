@@ -16,7 +16,7 @@ import pytest
 from zoolab import Scripted
 from zoolab.errors import InvalidInput
 from zoolab_study import Case, Experiment, experiment
-from zoolab_study.journal import Reader
+from zoolab_study.journal import JournalReader
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 
@@ -99,11 +99,11 @@ def test_a_killed_driver_loses_nothing_and_leaves_nobody(tmp_path, pids, undistu
             size = grown(journal, size + chance.randrange(1, 8_000), 20)
         driver.kill()
         driver.wait()
-        whole = dict(Reader(journal).runs())
+        whole = dict(JournalReader(journal).runs())
         assert len(whole) <= len(CASES) * len(VARIANTS) * REPEATS
     done = conduct(journal)
     assert told(done) == undisturbed
-    names = [name for name, _ in Reader(journal).runs()]
+    names = [name for name, _ in JournalReader(journal).runs()]
     assert len(names) == len(set(names)), "a run was done twice"
     assert [pid for pid in drivers if outlived(pid)] == []
     wait_until_gone(workers_in(pids))

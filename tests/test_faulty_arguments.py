@@ -14,7 +14,7 @@ from zoolab.repair import RuleRepair
 from zoolab.schema.checker import SchemaChecker
 from zoolab_connect.apis.messages import json_object
 from zoolab_connect.faulty import FAULTS
-from zoolab_connect.faulty.kinds import Plan, draw
+from zoolab_connect.faulty.kinds import FaultPlan, draw
 from zoolab_connect.faulty.replies import (
     ARGUMENTS,
     CALLS,
@@ -210,7 +210,7 @@ def call_of(name, arguments='{"a": 1}', identity="call_1"):
 
 def test_an_invented_tool_is_no_tool_and_another_one_each_time():
     schemas = {"add": {"type": "object"}}
-    plan = Plan({"unknown_tool": 1})
+    plan = FaultPlan({"unknown_tool": 1})
     names = {break_calls([call_of("add")], schemas, plan, str(n))[0][0]["function"]["name"] for n in range(9)}
     assert len(names) == 9
     assert "add" not in names
@@ -221,20 +221,20 @@ def test_ids_are_missing_doubled_or_always_the_same():
     calls = [call_of("add"), call_of("add", identity="call_2")]
 
     def ids(fault):
-        return [call.get("id") for call in break_calls(calls, {}, Plan({fault: 1}), "")[0]]
+        return [call.get("id") for call in break_calls(calls, {}, FaultPlan({fault: 1}), "")[0]]
 
     assert (ids("missing_id"), ids("duplicate_id")) == ([None, None], ["call_1", "call_1"])
     assert ids("constant_id") == ["call_0", "call_0"]
 
 
 def test_only_the_last_call_is_cut_by_length():
-    calls, faults = break_calls([call_of("add")] * 2, {}, Plan({"cut_by_length": 1}), "")
+    calls, faults = break_calls([call_of("add")] * 2, {}, FaultPlan({"cut_by_length": 1}), "")
     assert [fault.slot for fault in faults] == [1]
     assert calls[0] == call_of("add")
 
 
 def test_a_call_has_one_fault_and_its_mark_is_bounded():
-    plan = Plan(dict.fromkeys(ARGUMENTS, 1))
+    plan = FaultPlan(dict.fromkeys(ARGUMENTS, 1))
     for n in range(50):
         calls, faults = break_calls([call_of("add")] * 3, {}, plan, str(n))
         assert [fault.slot for fault in faults] == [0, 1, 2]
@@ -249,9 +249,9 @@ def test_chance_is_even_and_the_same_each_time(seed, name):
 
 
 def test_a_fault_happens_as_often_as_its_rate_says():
-    hits = sum(bool(Plan({"nan": 0.3}).ranked(["nan"], n)) for n in range(2_000))
+    hits = sum(bool(FaultPlan({"nan": 0.3}).ranked(["nan"], n)) for n in range(2_000))
     assert 500 < hits < 700
-    assert Plan({"nan": 0}).ranked(["nan"], 1) == []
+    assert FaultPlan({"nan": 0}).ranked(["nan"], 1) == []
 
 
 def test_the_arguments_that_fail_are_those_that_json_alone_would_take():

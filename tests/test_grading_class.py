@@ -23,7 +23,7 @@ from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_la
 
 from zoolab.errors import InvalidInput, LockHeld
 from zoolab_grader.classes import grade_all, grade_class, grade_task
-from zoolab_grader.gradebook import NotGraded, Store, Terms, file_name
+from zoolab_grader.gradebook import GradeTerms, NotGraded, Store, file_name
 from zoolab_grader.labs import folder_of, lab_version
 from zoolab_grader.report import class_page, write_report
 from zoolab_grader.submissions import Handed, find_submissions, hand_in
@@ -242,7 +242,7 @@ def test_a_lab_that_cannot_start_here_gives_nobody_zero(tmp_path, executor):
 
 
 def test_another_version_of_the_lab_grades_nobody(lab):
-    found = grade_task(Terms(str(lab), "another", "seed"), Handed("a.py", ".py", RIGHT.encode()))
+    found = grade_task(GradeTerms(str(lab), "another", "seed"), Handed("a.py", ".py", RIGHT.encode()))
     assert isinstance(found, NotGraded)
     assert "another version" in found.why
 
@@ -380,7 +380,7 @@ def test_few_submissions_are_in_memory_at_a_time(lab, executor):
             most = max(most, out)
             yield Handed(f"{number}.py", ".py", RIGHT.encode())
 
-    terms = Terms(str(lab), lab_version(str(lab)), "seed")
+    terms = GradeTerms(str(lab), lab_version(str(lab)), "seed")
     workers = Workers(executor)
     for _ in grade_all(workers, terms, handed()):
         out -= 1

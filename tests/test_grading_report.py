@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from sums import HALF, RIGHT, make_class, make_lab
 
 import zoolab_grader
-from zoolab.text.markup import digest_of
+from zoolab.text.markup import csp_digest
 from zoolab_grader.classes import grade_class
-from zoolab_grader.gradebook import ClassGrades, Kept, Manual, NotGraded, Row, Store, Terms, file_name
+from zoolab_grader.gradebook import ClassGrades, GradeTerms, Kept, Manual, NotGraded, Row, Store, file_name
 from zoolab_grader.judge import CaseGrade, Grade
 from zoolab_grader.labs import Case, Lab
 from zoolab_grader.report import (
@@ -69,7 +69,7 @@ def check_only_our_script_runs(page: str) -> Page:
     """As `check_nothing_runs`, for a page with the one script that sorts and filters."""
     own = f"<script>{SCRIPT}</script>"
     assert page.count(own) == page.count("<script") == 1
-    assert f"script-src {digest_of(SCRIPT)}; base-uri 'none'" in page
+    assert f"script-src {csp_digest(SCRIPT)}; base-uri 'none'" in page
     return check_nothing_runs(page.replace(own, ""))
 
 
@@ -93,7 +93,7 @@ def lab_of(*cases: CaseGrade) -> Lab:
 
 def kept(name: str, *cases: CaseGrade, notes: tuple[str, ...] = (), missing: tuple[str, ...] = ()) -> Kept:
     return Kept(
-        Grade("l0", name, Terms("l0", "v", "the seed").seed_name, cases, notes, missing),
+        Grade("l0", name, GradeTerms("l0", "v", "the seed").seed_name, cases, notes, missing),
         "version1",
         "c" * 64,
         False,
@@ -106,7 +106,9 @@ def book(folder: Path, lab: Lab, *names: str, failed: tuple[NotGraded, ...] = ()
     for name in names:
         store.save(kept(name, *cases))
     rows = tuple(Row(name, 0, tuple(0 for _ in cases)) for name in names)
-    return ClassGrades(lab, Terms("l0", "version1", "the seed"), rows, store, failed, given=frozenset(names))
+    return ClassGrades(
+        lab, GradeTerms("l0", "version1", "the seed"), rows, store, failed, given=frozenset(names)
+    )
 
 
 PASSED = CaseGrade("adds", "`add` adds.", 1, 1, True)
@@ -194,7 +196,7 @@ def test_what_was_added_by_hand_is_on_every_page(tmp_path):
     ):
         assert wanted in page.text, wanted
     row = Row("a.py", 1.5, (1, 0.5, 0), manual=manual)
-    grades = ClassGrades(lab, Terms("l0", "v", "s"), (row,), Store(tmp_path, b"a key"))
+    grades = ClassGrades(lab, GradeTerms("l0", "v", "s"), (row,), Store(tmp_path, b"a key"))
     assert check_only_our_script_runs(class_page(grades)).text.count("3 of 5") == 1
     line = dict(zip(*read_csv(grades), strict=True))
     assert [line[name] for name in ("points", "by_hand", "late_days", "total")] == ["1.5", "2.5", "2", "3"]
@@ -205,7 +207,7 @@ def test_the_overview_says_how_hard_a_case_is_and_whom_it_tells_apart(tmp_path):
     lab = lab_of(PASSED, PARTLY, FAILED)
     scores = (1, 2, 2), (1, 2, 2), (1, 0, 0), (1, 1, 2), (1, 0, 2)
     rows = tuple(Row(f"{at}.py", sum(each), each) for at, each in enumerate(scores))
-    grades = ClassGrades(lab, Terms("l0", "v", "s"), rows, Store(tmp_path, b"a key"))
+    grades = ClassGrades(lab, GradeTerms("l0", "v", "s"), rows, Store(tmp_path, b"a key"))
     apart = [grades.discrimination(number) for number in range(3)]
     assert apart[0] is None  # all passed
     assert apart[1] == pytest.approx(0.5590, abs=1e-4)
@@ -230,7 +232,7 @@ def test_a_failed_case_leads_to_its_conversation(tmp_path):
     store = Store(tmp_path, b"a key")
     store.save(found)
     assert store.find("a.py") == found
-    grades = ClassGrades(lab, Terms("l0", "version1", "the seed"), (), store, given=frozenset(["a.py"]))
+    grades = ClassGrades(lab, GradeTerms("l0", "version1", "the seed"), (), store, given=frozenset(["a.py"]))
     write_report(grades)
     overview = check_only_our_script_runs((tmp_path / "index.html").read_text())
     target = f"conversations/{page_name('a.py')}"
@@ -258,7 +260,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_siz
 @given(NAMES | st.sampled_from("=+-@\t\r＝").flatmap(lambda first: NAMES.map(lambda rest: first + rest)))
 def test_no_cell_begins_a_formula_and_every_name_comes_back(tmp_path, name):
     grades = ClassGrades(
-        lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0.5, (0.5,)),), Store(tmp_path, b"a key")
+        lab_of(PASSED), GradeTerms("l0", "v", "s"), (Row(name, 0.5, (0.5,)),), Store(tmp_path, b"a key")
     )
     head, line = read_csv(grades)
     by_hand = ["by_hand", "late_days", "total", "comment"]
@@ -272,7 +274,7 @@ def test_no_cell_begins_a_formula_and_every_name_comes_back(tmp_path, name):
 def test_a_spreadsheet_with_another_separator_sees_no_formula_either(tmp_path, separator):
     name = f"anna{separator}=cmd|' /C calc'!A0"
     grades = ClassGrades(
-        lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0, (0,)),), Store(tmp_path, b"a key")
+        lab_of(PASSED), GradeTerms("l0", "v", "s"), (Row(name, 0, (0,)),), Store(tmp_path, b"a key")
     )
     text = grades_csv(grades)
     cells = [cell for line in csv.reader(io.StringIO(text), delimiter=separator) for cell in line]

@@ -15,7 +15,7 @@ from sums import HALF, RIGHT, make_class, make_lab
 
 from zoolab.errors import InvalidInput
 from zoolab_grader.gradebook import Manual, NotGraded, Row
-from zoolab_grader.roster import fill_roster, lines_of, value_of
+from zoolab_grader.roster import cell_value, fill_roster, lines_of
 
 LAB = SimpleNamespace(name="l1", title="The loop", points=33)
 CANVAS = (
@@ -213,7 +213,7 @@ def test_a_column_can_be_named_and_a_new_one_is_no_formula(tmp_path):
     done = fill(tmp_path, two, "canvas", grades({"carl.py": 3}), "l1 (2)")
     assert done.text == "Student,ID,l1 (1),l1 (2)\nCarl,125,,3\n"
     done = fill(tmp_path, two, "canvas", grades({}), '=a,"b"')
-    assert value_of(next(lines_of(done.text, ",")).cells[-1]) == '\'=a,"b"'
+    assert cell_value(next(lines_of(done.text, ",")).cells[-1]) == '\'=a,"b"'
 
 
 CELLS = st.text(st.sampled_from('ab ,;"\n\r=+\t'), max_size=6)
@@ -228,7 +228,7 @@ def test_the_lines_of_any_text_are_that_text(text, separator):
 def test_cells_are_read_as_csv_reads_them(rows):
     out = io.StringIO()
     csv.writer(out, quoting=csv.QUOTE_ALL).writerows(rows)
-    assert [[value_of(cell) for cell in line.cells] for line in lines_of(out.getvalue(), ",")] == rows
+    assert [[cell_value(cell) for cell in line.cells] for line in lines_of(out.getvalue(), ",")] == rows
 
 
 def test_the_command_writes_a_copy_beside_the_list(tmp_path, capsys):

@@ -34,7 +34,7 @@ from zoolab.records import (
 )
 from zoolab.show.block_types import Room
 from zoolab.show.page import MAX_STEPS, render_blocks, render_fragment, render_page
-from zoolab.text.markup import Html, block, join, style_sheet, tag, visible
+from zoolab.text.markup import Html, block, join, pictured, style_sheet, tag
 from zoolab.text.wording import duration
 from zoolab.tools import ToolRegistry
 from zoolab_connect.nested import as_tool
@@ -189,7 +189,7 @@ def test_text_that_cannot_be_shown_has_a_picture(text: str) -> None:
     page = render_page(hostile_trace(text))
     page.encode("utf-8")
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", page)
-    assert visible(text) in Reader(page).text
+    assert pictured(text) in Reader(page).text
 
 
 def run(*replies: Any, tools: Any = (), **options: Any) -> Trace:

@@ -311,7 +311,7 @@ def test_look_runs_nothing_and_shows_what_would_be() -> None:
 
 def test_replay_answers_from_the_trace_itself() -> None:
     model, trace = remembering()
-    child = forks.replay(trace, 2, None)
+    child = forks.replay_edited(trace, 2, None)
     assert (child.answer, len(model.requests)) == ("It is 3.", 2)
     assert child.options["model"] is model
 
@@ -330,14 +330,14 @@ def test_a_replay_tells_the_model_the_same_reason(denied: bool) -> None:
     assert failure.message == f"wipe did not run: {failure.reason}"
     assert (failure.reason == reason) is not denied
     for seq in range(1, len(trace.steps)):
-        again = forks.replay(trace, seq, None)
+        again = forks.replay_edited(trace, seq, None)
         assert [error.message for error in again.errors] == [failure.message]
 
 
 def test_a_replay_that_misses_shows_the_nearest_difference() -> None:
     model, trace = remembering()
     with pytest.raises(ReplayMiss) as caught:
-        forks.replay(trace, 4, Outcome(99))
+        forks.replay_edited(trace, 4, Outcome(99))
     assert '-   "content": "3"' in caught.value.difference
     assert '+   "content": "99"' in caught.value.difference
     assert len(model.requests) == 2
@@ -356,10 +356,10 @@ def test_a_replay_runs_no_tool_that_has_run() -> None:
     calls = [("ticket", {}), ("ticket", {"kind": "y"})]
     trace = run("Hi", [ticket], Scripted([calls, [("ticket", {})], "Done."]), envelope="plain")
     for seq in (1, 2, 4, 6, 9):
-        child = forks.replay(trace, seq, None)
+        child = forks.replay_edited(trace, seq, None)
         assert (child.answer, child.messages, len(ran)) == ("Done.", trace.messages, 3)
     with pytest.raises(ReplayMiss, match="ticket was not called with") as caught:
-        forks.replay(
+        forks.replay_edited(
             trace, 2, edited(trace.steps[2].record, [{"field": "arguments", "text": '{"kind": "z"}'}])
         )
     assert '-  "kind": "y"' in caught.value.difference
@@ -384,9 +384,9 @@ def test_a_replay_with_edited_tools_runs_none_of_them_either() -> None:
     trace = run("Hi", [note], Scripted([[("note", {"n": 1})], "Done."]), envelope="plain")
     described = edited(trace.steps[0].record, [{"field": "tools/note/description", "text": "Write it down."}])
     with pytest.raises(ReplayMiss) as caught:
-        forks.replay(trace, 0, described)
+        forks.replay_edited(trace, 0, described)
     own = Scripted([[("note", {"n": 1})], "Done."])
-    assert forks.replay(trace, 0, described, own).answer == "Done."
+    assert forks.replay_edited(trace, 0, described, own).answer == "Done."
     assert ran == [1]
     child: Any = caught.value.trace
     assert child.steps[0].record["note"].description == "Write it down."
@@ -419,7 +419,7 @@ def test_an_unedited_replay_decides_as_it_was_decided(said: Any, loaded: bool, t
         trace = Trace.load(trace.save(tmp_path / "t.jsonl"))
         trace.options = {"envelope": "plain"}
     for seq in range(len(trace)):
-        child = forks.replay(trace, seq, None)
+        child = forks.replay_edited(trace, seq, None)
         assert (child.messages, child.outcome) == (trace.messages, "answer")
         assert compare(trace, child).diverges is None
         assert set(child.originals) == set(trace.originals)
@@ -430,7 +430,7 @@ def test_an_unedited_replay_decides_as_it_was_decided(said: Any, loaded: bool, t
 def test_an_unedited_replay_reproduces_the_run(name: str) -> None:
     trace = TRACES[name]
     for seq in range(len(trace)):
-        child = forks.replay(trace, seq, None)
+        child = forks.replay_edited(trace, seq, None)
         assert (compare(trace, child).diverges, child.outcome) == (None, trace.outcome)
 
 
@@ -438,26 +438,26 @@ def test_a_tool_is_allowed_in_a_replay_only_as_it_was() -> None:
     trace = TRACES["allowed"]
     edit = edited(trace.steps[2].record, [{"field": "arguments", "text": '{"disk": "other"}'}])
     with pytest.raises(ReplayMiss, match="there is no result to replay"):
-        forks.replay(trace, 2, edit)
-    child = forks.replay(trace, 1, None)
+        forks.replay_edited(trace, 2, edit)
+    child = forks.replay_edited(trace, 1, None)
     assert child.options == trace.options
     with pytest.raises(ReplayMiss):
-        forks.replay(child, 2, edit)
+        forks.replay_edited(child, 2, edit)
 
 
 def test_a_replay_asks_the_recording_that_is_given(tmp_path: Any) -> None:
     _, trace = remembering()
     recording = tmp_path / "r.jsonl"
     other = Replay(recording, live=Scripted(lambda request: f"Said {request.messages[-1]['content']}."))
-    assert forks.replay(trace, 4, Outcome(99), other).answer == "Said 99."
-    assert forks.replay(trace, 4, Outcome(99), Replay(recording)).answer == "Said 99."
+    assert forks.replay_edited(trace, 4, Outcome(99), other).answer == "Said 99."
+    assert forks.replay_edited(trace, 4, Outcome(99), Replay(recording)).answer == "Said 99."
 
 
 def test_a_loaded_trace_replays_without_its_functions(tmp_path: Any) -> None:
     trace = gone("Go.", [add, TOOLS["fail"]], [[("add", {"a": 1}), ("fail", {})], "Done."], envelope="plain")
     loaded = Trace.load(trace.save(tmp_path / "t.jsonl"))
     loaded.options = {"envelope": "plain"}
-    child = forks.replay(loaded, 1, None)
+    child = forks.replay_edited(loaded, 1, None)
     assert child.answer == "Done."
     assert [m.get("content") for m in child.messages] == [m.get("content") for m in trace.messages]
 

@@ -19,7 +19,7 @@ from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import visible
 from zoolab.records import Verdict
-from zoolab.show.block_types import sendable
+from zoolab.show.block_types import browser_json
 from zoolab.show.blocks import blocks as blocks_of
 from zoolab.show.inspector.overview import (
     EDITED,
@@ -437,7 +437,7 @@ def test_the_wire_is_the_body() -> None:
 
 @given(JSON | st.floats() | st.integers())
 def test_what_is_sent_is_json_for_any_browser(value: Any) -> None:
-    text = json.dumps(sendable({"x": [value]}), allow_nan=False, ensure_ascii=False)
+    text = json.dumps(browser_json({"x": [value]}), allow_nan=False, ensure_ascii=False)
     text.encode()
 
 
@@ -447,7 +447,7 @@ def test_the_page_and_the_terminal_show_the_blocks_of_the_panel(name: str) -> No
     page = unescape(re.sub(r"</?[a-z][^>]*>", "", trace.to_html()))
     for moment in moments_of(trace):
         terminal = "\n".join(details(moment))
-        for block in sendable(blocks_of(moment)):
+        for block in browser_json(blocks_of(moment)):
             if block["b"] == "note" and not block["text"].startswith("Answered by hand"):
                 assert block["text"] in page
             if block["b"] == "code" and len(block["text"]) < 600:

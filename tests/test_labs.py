@@ -17,7 +17,7 @@ from tools.building import build_labs, built_files, solved
 from tools.choosing import surplus
 from tools.masters import for_student
 from tools.wrong_answers import FEW_CASES, WrongAnswer, reasons_to_stay, right_answers, wrong_answers
-from zoolab.commands.cli import run
+from zoolab.commands.cli import run_command
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
 from zoolab_grader import Grade, Lab, grade, grade_cells, lab_names, load_lab
@@ -290,8 +290,8 @@ def test_marks_that_do_not_pair_are_named(master: str, line: str):
 
 
 def test_the_command_lists_and_checks_the_labs(capsys: pytest.CaptureFixture[str]):
-    assert run(["labs", "list"]) == 0
+    assert run_command(["labs", "list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == LABS
-    assert run(["labs", "build", "--check"]) == 0
-    assert run(["labs", "build", "l99"]) == 2
+    assert run_command(["labs", "build", "--check"]) == 0
+    assert run_command(["labs", "build", "l99"]) == 2
     assert "there is no lab 'l99'" in capsys.readouterr().err

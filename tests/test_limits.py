@@ -16,7 +16,7 @@ from zoolab.show.moment import Moment
 from zoolab.show.wording import totals_of
 from zoolab.tokens import Price, Tokens
 from zoolab_study.cases import Case, Run
-from zoolab_study.journal import line_of, summary_of
+from zoolab_study.journal import run_line, summary_of
 from zoolab_study.scorers import measure_cost
 
 FULL = {"role": "assistant", "content": "Done."}
@@ -379,9 +379,9 @@ def test_tokens_of_sub_agents_are_counted_everywhere(tmp_path):
         assert measure_cost(Run(Case("c", "Go."), one))["tokens_in"] == 110
         assert totals_of(one)["tokens_in"] == 110
         assert "110 sent" in one.to_html()
-        assert summary_of(json.loads(line_of(one)))["tokens_in"] == 110
+        assert summary_of(json.loads(run_line(one)))["tokens_in"] == 110
     trace.originals[0] = trace.steps[0].record  # an edited run is kept as events
-    assert summary_of(json.loads(line_of(trace)))["tokens_in"] == 110
+    assert summary_of(json.loads(run_line(trace)))["tokens_in"] == 110
 
 
 def test_tokens_of_walks_three_deep_are_counted_once():
@@ -389,7 +389,7 @@ def test_tokens_of_walks_three_deep_are_counted_once():
     middle = as_tool("middle", "Helps.", [inner], Counting(calls("inner"), FULL, tokens=100))
     trace = run("Go.", [middle], Counting(calls("middle"), FULL, tokens=10))
     assert trace.to_frame()["tokens_in"].sum() == 1220
-    assert summary_of(json.loads(line_of(trace)))["tokens_in"] == 1220
+    assert summary_of(json.loads(run_line(trace)))["tokens_in"] == 1220
 
 
 def test_result_bytes_cuts_results_and_says_how_to_read_on():

@@ -263,7 +263,7 @@ def test_missing_weights_are_said_at_the_first_request(
     pytest.importorskip("needle_rs")
     monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path))
     with pytest.raises(InvalidInput, match="run: zoolab local fetch needle"):
-        LocalModel("needle", engines=local.load.__wrapped__)(Request(user("x"), (ADD,)))
+        LocalModel("needle", engines=local.load_engine.__wrapped__)(Request(user("x"), (ADD,)))
 
 
 def test_importing_costs_no_runtime() -> None:
@@ -313,7 +313,7 @@ def need(download: Callable[..., Any]) -> Callable[[str], None]:
     """The weights of a model, or no test."""
 
     def need(name: str) -> None:
-        pytest.importorskip(weights.lookup(name).runtime)
+        pytest.importorskip(weights.weights_of(name).runtime)
         download(partial(weights.find, name), partial(weights.fetch, name))
 
     return need

@@ -42,10 +42,10 @@ from zoolab.errors import (
 from zoolab.jsontext.values import to_json_value
 from zoolab.policy import Permissions
 from zoolab.running.calls import Runner
-from zoolab.tools import ToolRegistry, sendable_name
+from zoolab.tools import ToolRegistry, name_for_apis
 from zoolab_connect.mcp import MCPTools, serve
-from zoolab_connect.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, write_pins
-from zoolab_connect.mcp.reading import Spoiled, read_message
+from zoolab_connect.mcp.listing import Listed, compare_with_pins, pins_folder, read_pins, sort_out, write_pins
+from zoolab_connect.mcp.reading import Spoiled, parse_message
 from zoolab_connect.mcp.serve import answer_call
 from zoolab_course.worlds.devops import devops_tools
 
@@ -508,7 +508,7 @@ def test_pins_come_back_as_they_were(tmp_path_factory: pytest.TempPathFactory, t
     kept = read_pins(path, "any")
     assert kept is not None
     assert list(kept.values()) == tools
-    assert compare(kept, kept) == ((), ())
+    assert compare_with_pins(kept, kept) == ((), ())
 
 
 @settings(deadline=None)
@@ -525,7 +525,7 @@ def test_true_and_1_are_different_schemas() -> None:
 
 
 def test_a_long_name_is_cut() -> None:
-    assert sendable_name("é" * 99) == "_" * 64
+    assert name_for_apis("é" * 99) == "_" * 64
 
 
 # Servers that misbehave.
@@ -854,7 +854,7 @@ def test_an_odd_part_of_a_prompt_costs_itself(rude: MCPTools) -> None:
 )
 def test_any_line_is_a_message_a_bad_one_or_no_json(line: bytes) -> None:
     with suppress(ValueError):
-        read = read_message(line)
+        read = parse_message(line)
         if isinstance(read, Spoiled):
             assert str(read.as_error().error.message).startswith("sent a message ")
 

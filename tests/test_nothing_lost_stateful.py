@@ -25,7 +25,7 @@ from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, Policy
 from zoolab.policy.permissions import PolicyFile
 from zoolab.tools import Tool
-from zoolab_study.journal import Journal, Reader, line_of, trace_of
+from zoolab_study.journal import Journal, JournalReader, run_line, trace_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no limits of files")
 #: Sequences for each machine; SECURITY.md tells of 60.
@@ -232,7 +232,7 @@ class Journals(InAFolder):
         for name, number in zip(names, numbers, strict=True):
             trace = run("Hi", [], Scripted(["x" * 300 * number]))
             trace.run_id = name
-            lines.append(line_of(trace))
+            lines.append(run_line(trace))
         size = self.path.stat().st_size if self.path.exists() else 0
         if room is None:
             with Journal(self.path) as journal:
@@ -242,7 +242,7 @@ class Journals(InAFolder):
         with full_disk(size + room) as told, Journal(self.path) as journal:
             journal.append(lines)
         assert all("cannot write" in each for each in told)
-        there = [name for name, _ in Reader(self.path).runs()] if self.header() else []
+        there = [name for name, _ in JournalReader(self.path).runs()] if self.header() else []
         assert there == (self.kept + names)[: len(there)]
         assert len(there) >= len(self.kept)
         self.kept = there
@@ -259,7 +259,7 @@ class Journals(InAFolder):
     @invariant()
     def all_runs_are_there(self) -> None:
         if self.header():
-            reader = Reader(self.path)
+            reader = JournalReader(self.path)
             found = dict(reader.runs())
             assert list(found) == self.kept
             assert [trace_of(line).run_id for line in reader.at(found.values())] == self.kept

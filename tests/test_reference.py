@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from zoolab.commands.cli import run
+from zoolab.commands.cli import run_command
 
 TESTS = Path(__file__).parent
 TABLE = TESTS.parent / "notebooks" / "reference.md"
@@ -66,7 +66,7 @@ def test_every_line_of_the_tables_is_read():
 def test_its_name_exists(row, capsys):
     if " " in row.name:
         with pytest.raises(SystemExit, match="0"):
-            run([*row.name.split()[1:], "--help"])
+            run_command([*row.name.split()[1:], "--help"])
         assert capsys.readouterr().out.startswith(f"usage: {row.name}")
     else:
         assert resolve(row.name) is not None

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from berkeley import CATEGORIES, NO_CALL, Berkeley, answers
 
-from zoolab.tools import sendable_name
+from zoolab.tools import name_for_apis
 from zoolab_course.weights import cache_folder
 from zoolab_study.datasets.berkeley import WHEEL, as_schema, checked_wheel, fetch_bfcl
 from zoolab_study.scorers import are_expected, expected_calls
@@ -35,7 +35,7 @@ def verdicts(package):
     for category in CATEGORIES:
         for row in package.rows(category):
             written = {f["name"]: f["parameters"] for f in row["function"]}
-            usual = {sendable_name(name): as_schema(schema) for name, schema in written.items()}
+            usual = {name_for_apis(name): as_schema(schema) for name, schema in written.items()}
             wanted = expected_calls(row["ground_truth"])
             for kind, calls in answers(row, random.Random(f"{row['id']} 0")):
                 ours = {are_expected(calls, wanted, schemas) for schemas in (written, usual)}
@@ -60,4 +60,4 @@ def test_where_no_call_is_right_any_call_is_wrong(package):
             schemas = {f["name"]: f["parameters"] for f in row["function"]}
             assert are_expected([], [], schemas)
             for function in row["function"]:
-                assert not are_expected([(sendable_name(function["name"]), {})], [], schemas)
+                assert not are_expected([(name_for_apis(function["name"]), {})], [], schemas)

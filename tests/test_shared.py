@@ -46,7 +46,7 @@ def kept_by_a_notebook(trace: Trace) -> str:
 
 def command(trace: Trace, folder: Path) -> str:
     saved = trace.save(folder / "trace.jsonl")
-    assert cli.run(["inspect", str(saved)]) == 0
+    assert cli.run_command(["inspect", str(saved)]) == 0
     return (folder / "trace.html").read_text(encoding="utf-8")
 
 

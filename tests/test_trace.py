@@ -20,7 +20,7 @@ from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
 from zoolab.tools import Tool
 from zoolab.trace.events import MAX_LINE
-from zoolab_study.journal import line_of
+from zoolab_study.journal import run_line
 
 ANY = [
     ("add", {"a": 1, "b": 2}),
@@ -494,7 +494,7 @@ def test_what_is_shared_has_no_secrets_and_what_is_saved_by_hand_has_all(tmp_pat
     spans = str([dict(span.attributes or {}) for span in trace.to_otel(content=True)])
     assert "[secret removed]" in spans
     assert secret not in spans
-    assert secret not in line_of(trace).decode()
+    assert secret not in run_line(trace).decode()
     assert secret in trace.to_html(secrets=True)
     assert secret in trace.save(tmp_path / "t.jsonl").read_text()
     assert trace.answer == f"Done with {secret}."

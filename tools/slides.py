@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tools.notebooks import sources
-from zoolab.text.markup import Html, clipped, folded, page, tag, visible
+from zoolab.text.markup import Html, clipped, folded, page, pictured, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,7 +112,7 @@ def outputs(cell: Any) -> list[Html]:
 def _output(output: Any) -> Html | None:
     data = output.get("data", {})
     if "image/png" in data:
-        alt = escape(visible(data.get("text/plain", "a plot")))
+        alt = escape(pictured(data.get("text/plain", "a plot")))
         return Html(f'<img alt="{alt}" src="data:image/png;base64,{data["image/png"].strip()}">')
     given = data.get("text/html", "")
     if _PICTURE.fullmatch(given.strip()):

@@ -120,7 +120,7 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
 
 
-class Recording:
+class TraceBase:
     """The base of `Trace`, so that the modules below it can tell one from other objects."""
 
 

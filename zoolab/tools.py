@@ -45,10 +45,10 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _LETTERS = "1 to 64 letters, digits, _ or -"
 
 
-def sendable_name(name: str) -> str:
+def name_for_apis(name: str) -> str:
     """Make a name that every API takes from any name: 1 to 64 letters, digits, _ or -.
 
-    >>> sendable_name("triangle_properties.get")
+    >>> name_for_apis("triangle_properties.get")
     'triangle_properties_get'
     """
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]

@@ -67,7 +67,7 @@ def to_otel(
     # Who answered, if nobody said it: perhaps a script. The conventions allow a name of one's own.
     export = _Export(_tracer_of(provider), as_name(trace.meta.get("provider")) or "zoolab", content)
     # A trace that does not know when it began has just ended.
-    moments = moments_of(trace)
+    moments = nanoseconds_of_steps(trace)
     began = max(0, time.time_ns() - moments[-1]) if trace.began is None else nanoseconds(trace.began)
     window = Window(began + moments[0], began + moments[-1])
     _Walk(export, trace, window).write(as_name(trace.meta.get("agent")))
@@ -129,13 +129,13 @@ class _Export:
 
     def said(self, value: object) -> str | None:
         """Return what may be private, as text; None unless it is asked for."""
-        return as_text(value) if self.content and value is not None else None
+        return sendable_text(value) if self.content and value is not None else None
 
 
 class _Walk:
     def __init__(self, export: _Export, trace: TraceLog, window: Window, depth: int = 0) -> None:
         self._export, self._trace, self._window, self._depth = export, trace, window, depth
-        self._moments = moments_of(trace)
+        self._moments = nanoseconds_of_steps(trace)
         self._faults = faults_by_step(trace)
         self._tools = tools_of(trace)
         self._conversation = as_name(trace.meta.get("conversation")) or as_name(trace.run_id)
@@ -214,7 +214,7 @@ class _Walk:
         }
         if self._export.content:
             # Without their parameters: the conventions advise against those.
-            tools = [(tool.name, as_text(tool.description)) for tool in self._tools]
+            tools = [(tool.name, sendable_text(tool.description)) for tool in self._tools]
             attributes["gen_ai.tool.definitions"] = encode(
                 [{"type": "function", "name": name, "description": text} for name, text in tools]
             )
@@ -254,7 +254,7 @@ class _Walk:
             "gen_ai.tool.name": as_name(asked.name) or "",
             "gen_ai.tool.call.id": as_name(asked.id),
             "gen_ai.tool.type": "function",
-            "gen_ai.tool.description": None if tool is None else as_text(tool.description),
+            "gen_ai.tool.description": None if tool is None else sendable_text(tool.description),
             "gen_ai.tool.call.arguments": said(ran_with),
             "gen_ai.tool.call.result": said(None if result is None else result.content),
             "zoolab.slot": call.slot,
@@ -276,7 +276,9 @@ class _Walk:
 
     def _of_faults(self, seqs: Iterable[int]) -> Attributes:
         faults = [fault for seq in seqs for fault in self._faults.get(seq, ())]
-        return {"zoolab.fault.kind": as_text(", ".join(dict.fromkeys(each.name for each in faults))) or None}
+        return {
+            "zoolab.fault.kind": sendable_text(", ".join(dict.fromkeys(each.name for each in faults))) or None
+        }
 
 
 def _of_settings(settings: Mapping[str, Any]) -> Attributes:
@@ -306,7 +308,7 @@ def _of_reply(reply: Reply) -> Attributes:
     }
 
 
-def as_text(value: object, limit: int = MAX_TEXT) -> str:
+def sendable_text(value: object, limit: int = MAX_TEXT) -> str:
     """Return any value as text that can be sent: without lone surrogates, and not too long."""
     text = value if isinstance(value, str) else excerpt(value, limit)
     text = text if len(text) <= limit else text[: limit - 1] + "…"
@@ -315,7 +317,7 @@ def as_text(value: object, limit: int = MAX_TEXT) -> str:
 
 def as_name(value: object) -> str | None:
     """Return a short text; None for anything else, and for an empty one."""
-    return as_text(value, MAX_NAME) if isinstance(value, str) and value else None
+    return sendable_text(value, MAX_NAME) if isinstance(value, str) and value else None
 
 
 def encode_messages(messages: Sequence[Message]) -> str:
@@ -341,9 +343,9 @@ def _in_parts(message: Message) -> dict[str, Any]:
     role, said = as_name(message.get("role")) or "", message.get("content")
     if role == "tool":
         call_id = as_name(message.get("tool_call_id"))
-        answer = {"type": "tool_call_response", "id": call_id, "response": as_text(said)}
+        answer = {"type": "tool_call_response", "id": call_id, "response": sendable_text(said)}
         return {"role": role, "parts": [answer]}
-    parts: list[dict[str, Any]] = [{"type": "text", "content": as_text(said)}] if said else []
+    parts: list[dict[str, Any]] = [{"type": "text", "content": sendable_text(said)}] if said else []
     for name, call_id, raw in calls_of(message)[:64]:
         call = {"type": "tool_call", "id": as_name(call_id), "name": as_name(name) or ""}
         parts.append({**call, "arguments": _meant(raw)})
@@ -352,9 +354,9 @@ def _in_parts(message: Message) -> dict[str, Any]:
 
 def _meant(raw: str) -> Any:
     try:
-        return parse_json(raw) if len(raw) <= MAX_TEXT else as_text(raw)
+        return parse_json(raw) if len(raw) <= MAX_TEXT else sendable_text(raw)
     except NotStrictJSON:
-        return as_text(raw)
+        return sendable_text(raw)
 
 
 class Window(NamedTuple):
@@ -377,13 +379,13 @@ class Window(NamedTuple):
 def window_within(outer: Window, outcome: Outcome) -> Window:
     """Return when the walk inside a call was, of the time that the call took."""
     inner, late = outcome.trace, 0
-    moments = moments_of(inner)
+    moments = nanoseconds_of_steps(inner)
     if inner.began is not None:
         late = nanoseconds(inner.began) + moments[0] - outcome.started_ms * 1_000_000
     return outer.latest(outer.start + max(0, late), moments[-1] - moments[0])
 
 
-def moments_of(trace: TraceLog) -> list[int]:
+def nanoseconds_of_steps(trace: TraceLog) -> list[int]:
     """Return when each step came, and when the trace ended: nanoseconds since it began."""
     last = trace.started[-1] if trace.started else 0.0
     times = [nanoseconds(time) for time in (*trace.started, last if trace.ended is None else trace.ended)]

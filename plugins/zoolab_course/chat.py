@@ -15,7 +15,7 @@ from zoolab.policy import Permissions, Policy
 from zoolab.records import Model, Record, Step
 from zoolab.runs import Trace, run
 from zoolab.tools import ToolRegistry
-from zoolab.trace.summary import outcome_of
+from zoolab.trace.summary import outcome_of_walk
 from zoolab_study.forks.fork import child_of
 from zoolab_study.forks.further import is_answered
 
@@ -121,5 +121,5 @@ class Chat:
 def cut(trace: Trace, until: int) -> Trace:
     """Return a conversation of the first `until` steps, which end with an answer."""
     child = child_of(trace, until, dict(trace.options))
-    child.outcome, child.ended = outcome_of(child.steps), child.started[-1] if until else None
+    child.outcome, child.ended = outcome_of_walk(child.steps), child.started[-1] if until else None
     return child

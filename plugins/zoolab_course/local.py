@@ -85,13 +85,13 @@ _LOADING = threading.Lock()
 def engine_of(name: str) -> Engine:
     """Return the engine of a model. All local models of a process share it: weights are loaded once."""
     with _LOADING:
-        return load(name)
+        return load_engine(name)
 
 
 @cache
-def load(name: str) -> Engine:
+def load_engine(name: str) -> Engine:
     """Load a model; `InvalidInput` if its name is unknown, or its runtime or its weights are not here."""
-    record = weights.lookup(name)
+    record = weights.weights_of(name)
     needs(record.runtime)
     runtime = importlib.import_module(record.runtime)
     path = str(weights.find(record))
@@ -164,7 +164,7 @@ class LocalModel:
         self._caller, plus, writer = self.name.partition("+")
         self._writer = writer if plus else self._caller
         for part in (self._caller, self._writer):
-            weights.lookup(part)
+            weights.weights_of(part)
         if plus and writer != "smollm2":
             raise InvalidInput(f"{writer} does not write text", expected=f"{self._caller}+smollm2")
         longest = _MAX_TOKENS.get(self._caller, 160)

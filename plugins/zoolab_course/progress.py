@@ -12,7 +12,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.files import course_folder
-from zoolab.text.markup import visible
+from zoolab.text.markup import pictured
 from zoolab_grader.isolation import shut_in
 from zoolab_grader.judge import CaseGrade, grade
 from zoolab_grader.labs import lab_names, load_lab
@@ -58,7 +58,7 @@ class Progress:
         for heading, parts in (("Exercises", self.notebooks), ("Labs, by their public cases", self.labs)):
             lines += ["", heading]
             lines += [f"{p.right:>4} of {p.of:<3} {p.name:<26} {p.next}" for p in parts]
-        return "\n".join(visible(line).rstrip() for line in lines)
+        return "\n".join(pictured(line).rstrip() for line in lines)
 
     __repr__ = __str__
 

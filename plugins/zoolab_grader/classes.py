@@ -20,7 +20,7 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
-from zoolab_grader.gradebook import ClassGrades, Kept, NotGraded, Store, Terms, own_key, read_manual
+from zoolab_grader.gradebook import ClassGrades, GradeTerms, Kept, NotGraded, Store, own_key, read_manual
 from zoolab_grader.isolation import Isolation, kept_warm, shut_in
 from zoolab_grader.judge import grade_cells
 from zoolab_grader.labs import Lab, case, folder_of, lab_names, lab_version, load_lab
@@ -82,7 +82,7 @@ def grade_class(
         Path(temporary.name if temporary else folder or ""), own_key() if folder else token_bytes(32)
     )
     read_manual(store.folder)  # what is wrong in it is said before an hour of grading
-    terms = Terms(place, lab_version(place), seed or store.seed(), unprotected)
+    terms = GradeTerms(place, lab_version(place), seed or store.seed(), unprotected)
     failed: list[NotGraded] = []
     with Hold(), store.locked(), Workers(executor or "processes", jobs) as workers:
         before = _graded_before(store, terms, found.name, submissions)
@@ -110,7 +110,7 @@ def grade_class(
     ).up_to_date()
 
 
-def _graded_before(store: Store, terms: Terms, lab: str, submissions: dict[str, Path]) -> list[str]:
+def _graded_before(store: Store, terms: GradeTerms, lab: str, submissions: dict[str, Path]) -> list[str]:
     """Return those whose grade would be the same again. Raises `InvalidInput` for a folder of another lab."""
     found = []
     for kept in store.all():
@@ -123,7 +123,7 @@ def _graded_before(store: Store, terms: Terms, lab: str, submissions: dict[str, 
     return found
 
 
-def grade_all(workers: Workers, terms: Terms, handed: Iterable[Handed]) -> Iterator[Kept | NotGraded]:
+def grade_all(workers: Workers, terms: GradeTerms, handed: Iterable[Handed]) -> Iterator[Kept | NotGraded]:
     """Yield results in the order in which they come; at most two submissions a worker are in memory."""
     jobs: Jobs[Handed, Kept | NotGraded] = Jobs(
         workers, lambda batch: workers.submit(grade_task, terms, batch[0]), tries=_TRIES
@@ -138,7 +138,7 @@ def grade_all(workers: Workers, terms: Terms, handed: Iterable[Handed]) -> Itera
             yield found
 
 
-def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:
+def grade_task(terms: GradeTerms, handed: Handed) -> Kept | NotGraded:
     """Grade one submission; whatever goes wrong on the grader's own side is in what comes back.
 
     The worker of a thread's first submission serves all that follow. If it fails itself, a new one gets a
@@ -153,7 +153,7 @@ def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:
         return NotGraded(handed.name, f"{type(error).__name__}: {error}"[:500])
 
 
-def _graded(terms: Terms, handed: Handed) -> Kept:
+def _graded(terms: GradeTerms, handed: Handed) -> Kept:
     lab = _lab_in_version(terms.place, terms.version)
     cells, unreadable = [], ""
     try:

@@ -41,7 +41,7 @@ MANUAL = "manual.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class GradeTerms:
     """What a grade depends on besides the submission: the lab, its version and the seed.
 
     `unprotected` also takes grades that were given where nothing kept a submission from anything.
@@ -88,7 +88,7 @@ class Kept:
         """The submission's name."""
         return self.grade.submission
 
-    def under(self, terms: Terms, lab: str) -> bool:
+    def under(self, terms: GradeTerms, lab: str) -> bool:
         """Return whether this grade is of the lab and was given under `terms`."""
         same = (self.grade.lab, self.version, self.grade.seed) == (lab, terms.version, terms.seed_name)
         return same and (terms.unprotected or not self.grade.unprotected)
@@ -327,7 +327,7 @@ class ClassGrades:
     """
 
     lab: Lab
-    terms: Terms
+    terms: GradeTerms
     rows: tuple[Row, ...]
     store: Store
     failed: tuple[NotGraded, ...] = ()

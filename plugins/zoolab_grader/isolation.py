@@ -28,7 +28,7 @@ from zoolab.running.interrupts import IN_TURN
 from zoolab_grader.channel import UNEXPLAINED, WHOLE, Channel, Process, Use, used_below
 from zoolab_grader.labs import Lab
 from zoolab_grader.student import cleaned
-from zoolab_grader.worker.jail import FORK, STEPS, UNPROTECTED, Bounds, Plan
+from zoolab_grader.worker.jail import FORK, STEPS, UNPROTECTED, Bounds, WorkerPlan
 from zoolab_grader.worker.notebook import Notebook, Nothing, importing
 from zoolab_grader.worker.serve import answer_to
 
@@ -118,7 +118,7 @@ def _not_isolated(why: str) -> InvalidInput:
     )
 
 
-def plan_for(lab: Lab, unprotected: bool = False) -> Plan:
+def plan_for(lab: Lab, unprotected: bool = False) -> WorkerPlan:
     """Return how to build a worker for the submissions of a lab."""
     # The system's own limit on CPU time comes second, after the grader's patience.
     bounds = Bounds(cpu=math.ceil(max(WHOLE, lab.seconds) * 1.5) + 10)
@@ -129,7 +129,7 @@ def plan_for(lab: Lab, unprotected: bool = False) -> Plan:
 class Forking:
     """Starts a worker for the first submission, and a new worker if that one has died."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WorkerPlan) -> None:
         self.plan = plan
         self._worker: _Worker | None = None
 
@@ -188,7 +188,7 @@ class _Worker:
             Path(self.group).rmdir()
 
 
-def _launched(plan: Plan) -> _Worker:
+def _launched(plan: WorkerPlan) -> _Worker:
     """Start a worker and wait until it has imported everything. Raises `InvalidInput` if it cannot."""
     control, there = socket.socketpair()
     quiet = subprocess.DEVNULL
@@ -378,7 +378,7 @@ def _copied(message: dict[str, Any]) -> dict[str, Any]:
 Isolation = Forking | Plain | InProcess
 
 
-def places_for(uses: Sequence[str]) -> Plan:
+def places_for(uses: Sequence[str]) -> WorkerPlan:
     """Return the plan of a worker that imports the modules `uses`, and what it reads for that."""
     packages = sorted({place for module in uses for place in _files_of(module.partition(".")[0])})
     base = [*_pythons_own(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
@@ -390,7 +390,7 @@ def places_for(uses: Sequence[str]) -> Plan:
         if above.isdisjoint(readable) or not above.isdisjoint(masked):  # no other place shows it already
             outermost.append(place)
     path = dict.fromkeys(str(Path(place).parent) for place in packages)
-    return Plan(uses, tuple(path), tuple(outermost), tuple(masked))
+    return WorkerPlan(uses, tuple(path), tuple(outermost), tuple(masked))
 
 
 def _pythons_own() -> list[str]:

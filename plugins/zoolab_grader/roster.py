@@ -100,7 +100,7 @@ def fill_roster(path: Path, platform: str, grades: ClassGrades, column: str | No
     """
     kind = PLATFORMS[platform]
     marked, head, lines, separator = _table(path, kind)
-    names = [value_of(cell) for cell in head.cells]
+    names = [cell_value(cell) for cell in head.cells]
     at, new = _column(path, kind, names, grades.lab, column)
     remarks = [] if new is None else [f"the column {new} is new in the list"]
     owners = _Owners(kind, names, lines, grades)
@@ -115,7 +115,7 @@ def fill_roster(path: Path, platform: str, grades: ClassGrades, column: str | No
                 remarks.append(f"line {line.number}, {called}: {why}")
             continue
         line.cells.extend([""] * (at + 1 - len(line.cells)))
-        before, grade = value_of(line.cells[at]), _number(row.total)
+        before, grade = cell_value(line.cells[at]), _number(row.total)
         if kind.excused and before.strip().upper() == kind.excused:
             remarks.append(f"line {line.number}, {called}: stays {kind.excused}, the grade would be {grade}")
             continue
@@ -133,7 +133,7 @@ def check_roster(path: Path, platform: str, lab: Lab, column: str | None = None)
     """Raise `InvalidInput` if a list could not be filled, before hours of grading."""
     kind = PLATFORMS[platform]
     _, head, _, _ = _table(path, kind)
-    _column(path, kind, [value_of(cell) for cell in head.cells], lab, column)
+    _column(path, kind, [cell_value(cell) for cell in head.cells], lab, column)
 
 
 def lines_of(text: str, separator: str, number: int = 1) -> Iterator[Line]:
@@ -163,10 +163,10 @@ def lines_of(text: str, separator: str, number: int = 1) -> Iterator[Line]:
         first = number
 
 
-def value_of(cell: str) -> str:
+def cell_value(cell: str) -> str:
     """Return the value of a cell as it is written.
 
-    >>> value_of('"a ""b"" c"'), value_of(" c")
+    >>> cell_value('"a ""b"" c"'), value_of(" c")
     ('a "b" c', ' c')
     """
     quoted = re.fullmatch(r'"((?:[^"]|"")*)"', cell)
@@ -191,7 +191,7 @@ def _table(path: Path, kind: Platform) -> tuple[str, Line, list[Line], str]:
     known = {kind.number, *kind.keys}
     for separator in (told,) if told else (",", ";", "\t"):
         lines = list(lines_of(text[len(marked) :], separator, 2 if told else 1))
-        if lines and known & {value_of(cell).strip() for cell in lines[0].cells}:
+        if lines and known & {cell_value(cell).strip() for cell in lines[0].cells}:
             return marked, lines[0], lines[1:], separator
     raise InvalidInput(
         f"{path} has none of the columns of {kind.name}",
@@ -320,7 +320,7 @@ def _digits(value: str) -> list[str]:
 
 
 def _values(names: Sequence[str], line: Line) -> dict[str, str]:
-    return dict(zip((name.strip() for name in names), map(value_of, line.cells), strict=False))
+    return dict(zip((name.strip() for name in names), map(cell_value, line.cells), strict=False))
 
 
 def _spellings(kind: Platform, values: Mapping[str, str]) -> Iterator[str]:
@@ -357,8 +357,8 @@ def _other_points(
     most = [name.strip() for name in names if name.strip() in ("Maximum Grade", "Max Points")]
     told = [_values(names, line).get(name, "").strip() for name in most for line in lines]
     for line in lines:
-        if value_of(line.cells[0]).strip() == "Points Possible" and at < len(line.cells):
-            told.append(value_of(line.cells[at]).strip())
+        if cell_value(line.cells[0]).strip() == "Points Possible" and at < len(line.cells):
+            told.append(cell_value(line.cells[at]).strip())
     lab = grades.lab.points
     others = dict.fromkeys(each for each in told if each and not _equal(each, lab))
     scale = f"the lab to {_number(lab)}: grades are not scaled"

@@ -44,7 +44,7 @@ _HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
 _ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 
 
-def line_of(text: str, where: Sequence[str]) -> int:
+def line_of_key(text: str, where: Sequence[str]) -> int:
     """Return the line where a key of a TOML file stands, or the nearest thing above it that is there."""
     best, nearest = 0, 1
     table: list[str] = []
@@ -85,7 +85,7 @@ def read_config(path: Path) -> tuple[str, dict[str, Any]]:
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{path.name}: {error}", expected="a TOML file") from None
     for mistake in mistakes_in(told, EXPERIMENT):
-        what = f"{path.name}, line {line_of(text, mistake.where)}: {mistake}"
+        what = f"{path.name}, line {line_of_key(text, mistake.where)}: {mistake}"
         raise InvalidInput(what, advice="correct that line")
     return told.get("title", path.stem), _arguments(told, path, text)
 
@@ -96,7 +96,7 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
     """
 
     def place(*where: str) -> str:
-        return f"{path.name}, line {line_of(text, where)}"
+        return f"{path.name}, line {line_of_key(text, where)}"
 
     with _at(place("tools")):
         tools = tools_named(*told.get("tools", ()))

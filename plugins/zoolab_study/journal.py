@@ -29,7 +29,7 @@ from zoolab.records import Reply
 from zoolab.runs import Trace
 from zoolab.secrets import scrub_json
 from zoolab.tokens import Tokens
-from zoolab.trace.events import MAX_NESTING, events_of, read_all, reading_as_written
+from zoolab.trace.events import MAX_NESTING, events_of, read_events, reading_as_written
 
 FORMAT, VERSION = "zoolab-experiment", 5
 MAX_LINE = 64 << 20
@@ -92,7 +92,7 @@ class Journal:
         return places
 
 
-class Reader:
+class JournalReader:
     """Reads the runs of a journal, each when it is asked for."""
 
     def __init__(self, path: Path, home: object = None) -> None:
@@ -159,7 +159,7 @@ def _check_header(path: Path, begun: bool = True) -> None:
     raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
 
 
-def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
+def run_line(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
     """Return the line of a run, with secrets taken out."""
     told = {} if scores is None else {"scores": scores}
     line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace))}
@@ -172,7 +172,7 @@ def trace_of(line: Mapping[str, Any]) -> Trace:
     Raises `InvalidTrace` if the line does not hold a trace.
     """
     with reading_as_written(*_RUN_AS_WRITTEN):
-        return read_all(Trace(), line["events"])
+        return read_events(Trace(), line["events"])
 
 
 def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from zoolab.text.wording import count
 from zoolab.trace.frame import frame_of
 from zoolab_study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab_study.design import Place, Plan
-from zoolab_study.journal import WHICH_RUN, Reader, summary_of, trace_of
+from zoolab_study.journal import WHICH_RUN, JournalReader, summary_of, trace_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ _AT_ONCE = 2_000
 class Traces:
     """The traces of the runs that are done, in the order of the plan; each is read when it is asked for."""
 
-    def __init__(self, reader: Reader, places: Sequence[int]) -> None:
+    def __init__(self, reader: JournalReader, places: Sequence[int]) -> None:
         self._reader, self._places = reader, places
 
     def __len__(self) -> int:
@@ -51,7 +51,9 @@ class Experiment:
     `stopped` says why runs are missing, "" where none are; `path` is the journal.
     """
 
-    def __init__(self, reader: Reader, places: array[int], plan: Plan | None, stopped: str = "") -> None:
+    def __init__(
+        self, reader: JournalReader, places: array[int], plan: Plan | None, stopped: str = ""
+    ) -> None:
         self._reader, self._all, self._plan = reader, places, plan
         self._places = array("q", (place for place in places if place >= 0))
         self.stopped = stopped
@@ -63,7 +65,7 @@ class Experiment:
 
         Raises `InvalidInput` if it is not the journal of an experiment.
         """
-        reader = Reader(Path(path))
+        reader = JournalReader(Path(path))
         return cls(reader, array("q", dict(reader.runs()).values()), None)
 
     @property

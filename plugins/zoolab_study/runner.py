@@ -41,7 +41,7 @@ from zoolab_study.jobs import (
     is_address,
     pickled,
 )
-from zoolab_study.journal import Journal, Reader, line_of
+from zoolab_study.journal import Journal, JournalReader, run_line
 from zoolab_study.pacing import Asker, Asking, Budget, BudgetSpent, Pace, Terms, maker_of
 from zoolab_study.reachable import check_reachable
 from zoolab_study.recorded import RecordedTools
@@ -131,7 +131,7 @@ def experiment(
         journal = Path(home.name, "runs.jsonl")
     path = Path(journal)
     with Hold(), Journal(path) as book, _shared_folder(path) as folder:
-        known_runs = dict(Reader(path).ended())
+        known_runs = dict(JournalReader(path).ended())
         #: Where the line of each run begins; -1 where it is not done yet.
         places = array("q", [-1]) * len(plan)
         if known_runs:
@@ -166,7 +166,7 @@ def experiment(
                     for number, place in zip(lines, book.append([*lines.values()]), strict=True):
                         places[number] = place
                     advance(len(lines))
-    return Experiment(Reader(path, home), places, plan, stopped)
+    return Experiment(JournalReader(path, home), places, plan, stopped)
 
 
 def check_models(models: Mapping[str, Any], cache: Path | None) -> None:
@@ -191,7 +191,7 @@ def _beginning(
     scorers: Mapping[str, Scorer],
     terms: Terms,
     tools: RecordedTools | None,
-) -> Callable[[Sequence[int]], Future[Done]]:
+) -> Callable[[Sequence[int]], Future[DoneRuns]]:
     """Return how a batch of runs begins: threads share all there is, to processes it is sent."""
 
     def handed_out(numbers: Sequence[int]) -> tuple[list[Task], dict[int, Case]]:
@@ -208,7 +208,7 @@ def _beginning(
 
 
 @contextmanager
-def _saying_what_is_left(jobs: Jobs[int, Done], plan: Plan) -> Generator[None]:
+def _saying_what_is_left(jobs: Jobs[int, DoneRuns], plan: Plan) -> Generator[None]:
     """Add to an interrupt which runs it left unfinished."""
     try:
         yield
@@ -313,7 +313,7 @@ class Kit:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DoneRuns:
     """What came of several runs: their lines by number."""
 
     lines: dict[int, bytes]
@@ -332,7 +332,7 @@ class Worker:
         self._asker = Asker(kit.terms)
         self._make = {name: maker_of(model) for name, model in kit.models.items()}
 
-    def work(self, tasks: Sequence[Task], cases: Mapping[int, Case]) -> Done:
+    def work(self, tasks: Sequence[Task], cases: Mapping[int, Case]) -> DoneRuns:
         """Do these runs, as long as the budget lasts. Whatever happens in one, the next is done."""
         lines: dict[int, bytes] = {}
         began, stopped = time.perf_counter(), ""
@@ -345,7 +345,7 @@ class Worker:
                 stopped = error.what
                 break
             lines[task.number] = scored_line(task, case, trace, self._kit.scorers)
-        return Done(lines, time.perf_counter() - began, stopped)
+        return DoneRuns(lines, time.perf_counter() - began, stopped)
 
     def _walk(self, task: Task, case: Case, trace: Trace) -> None:
         """Walk to the end, whatever that is; the trace says so."""
@@ -406,7 +406,7 @@ def trace_for(task: Task, case: Case) -> Trace:
 def scored_line(task: Task, case: Case, trace: Trace, scorers: Mapping[str, Scorer]) -> bytes:
     """Return the line of a run in the journal, with its scores."""
     run = Run(case, trace, task.place.variant, task.place.model, task.place.repeat, task.seed)
-    return line_of(trace, _scores(run, scorers) if scorers else None)
+    return run_line(trace, _scores(run, scorers) if scorers else None)
 
 
 def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
@@ -431,7 +431,7 @@ def _worker_of(kit: bytes) -> Worker:
     return Worker(pickle.loads(kit))
 
 
-def work_in_process(kit: bytes, work: bytes) -> Done:
+def work_in_process(kit: bytes, work: bytes) -> DoneRuns:
     """Do in another process what is sent there: tasks and their cases; the kit is unpacked there once."""
     import pickle
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.tools import sendable_name
+from zoolab.tools import name_for_apis
 from zoolab.trace.log import tools_of
 from zoolab.trace.summary import tokens_used
 from zoolab_study.cases import UNSAID, Run, Score, Scorer, Unsaid
@@ -263,7 +263,7 @@ def is_named(called: str, name: str) -> bool:
     """Return whether a called tool is the one of this name, as it is or as it can be sent: OpenAI allows no
     dots.
     """
-    return called in (name, sendable_name(name))
+    return called in (name, name_for_apis(name))
 
 
 def _all_have_one(fits: Sequence[Sequence[bool]]) -> bool:

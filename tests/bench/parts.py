@@ -14,7 +14,7 @@ import loop
 
 from zoolab.jsontext.readonly import read_only
 from zoolab.jsontext.values import is_strict
-from zoolab.limits.budget import Budget
+from zoolab.limits.budget import WalkBudget
 from zoolab.records import Context, Limits, Messages, Outcome, Reply, Request, Result, ToolCall, Verdict
 from zoolab.running.calls import Job, Runner
 from zoolab.running.interrupts import Hold
@@ -22,7 +22,7 @@ from zoolab.steps.result import make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
 from zoolab.steps.validate import check_call
 from zoolab.tools import ToolRegistry
-from zoolab.trace.log import Journal
+from zoolab.trace.log import MessageJournal
 
 TIMES = 20_000
 MESSAGE = loop.answer(1, 2)
@@ -49,7 +49,7 @@ def freezing() -> None:
 def recording() -> None:
     """Both messages go into the journal."""
     after = MESSAGES.with_next(TOLD)
-    journal = Journal()
+    journal = MessageJournal()
     journal.commit(MESSAGES)
     journal.commit(after)
 
@@ -65,7 +65,7 @@ def budgets() -> None:
 FROZEN, ARGUMENTS = read_only(MESSAGE), read_only({"a": 1, "b": 58})
 TOLD = read_only({"role": "tool", "tool_call_id": "call_1", "content": "59"})
 MESSAGES = Messages([FROZEN])
-BUDGET, TOOLS, RUNNER = Budget(Limits(requests=10**9)), ToolRegistry([loop.add]), Runner(Context())
+BUDGET, TOOLS, RUNNER = WalkBudget(Limits(requests=10**9)), ToolRegistry([loop.add]), Runner(Context())
 JOB, OUTCOME = Job(loop.add, ARGUMENTS), Outcome(59, None, 0.1, 1)
 PARTS = {
     "records, six of them": records,

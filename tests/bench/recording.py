@@ -11,7 +11,7 @@ from typing import Any
 from pairs import Effort, Row, cpu_seconds, interleaved
 
 from zoolab.records import Messages
-from zoolab.trace.log import Journal
+from zoolab.trace.log import MessageJournal
 
 MESSAGES, LENGTH, SAMPLE = 2000, 800, 50
 
@@ -21,9 +21,9 @@ def conversation() -> list[dict[str, Any]]:
     return [{"role": "user", "content": f"{number:04d}" + "x" * (LENGTH - 4)} for number in range(MESSAGES)]
 
 
-def journalled(log: list[dict[str, Any]]) -> tuple[Journal, Messages]:
+def journalled(log: list[dict[str, Any]]) -> tuple[MessageJournal, Messages]:
     """Commit after each message."""
-    journal, messages = Journal(), Messages()
+    journal, messages = MessageJournal(), Messages()
     for message in log:
         messages = messages.with_next(message)
         journal.commit(messages)

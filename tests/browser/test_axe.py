@@ -7,7 +7,7 @@ from looking import AXE, shots, watched_page
 from test_grading_report import FAILED, PASSED, kept, lab_of
 
 from zoolab import Scripted, experiment, run, tool
-from zoolab_grader.gradebook import ClassGrades, Store, Terms
+from zoolab_grader.gradebook import ClassGrades, GradeTerms, Store
 from zoolab_grader.report import write_report
 from zoolab_study import Case
 
@@ -45,7 +45,7 @@ def pages(tmp_path_factory):
     (folder / "experiment.html").write_text(a_report(), encoding="utf-8")
     store = Store(folder / "book", b"a key")
     store.save(kept("a.py", PASSED, FAILED))
-    terms = Terms("l0", "version1", "the seed")
+    terms = GradeTerms("l0", "version1", "the seed")
     graded = ClassGrades(lab_of(PASSED, FAILED), terms, (), store, given=frozenset(["a.py"]))
     found = {name: folder / f"{name}.html" for name in ("story", "inspector", "experiment")}
     found["class"] = write_report(graded)

@@ -8,7 +8,7 @@ import pytest
 from looking import shots, watched_page
 from playwright.sync_api import Browser, Page
 
-from zoolab_grader.gradebook import ClassGrades, Row, Store, Terms
+from zoolab_grader.gradebook import ClassGrades, GradeTerms, Row, Store
 from zoolab_grader.labs import Case, Lab
 from zoolab_grader.report import class_page
 
@@ -30,7 +30,7 @@ def test_the_book_is_sorted_and_filtered(browser: Browser, tmp_path: Path):
         Row(name, sum(each), each, walks=frozenset(["two"] * (each[1] == 0))) for name, each in scores.items()
     )
     grades = ClassGrades(
-        Lab("l0", "Sums", ("f",), cases=cases), Terms("l0", "v", "s"), rows, Store(tmp_path, b"k")
+        Lab("l0", "Sums", ("f",), cases=cases), GradeTerms("l0", "v", "s"), rows, Store(tmp_path, b"k")
     )
     (tmp_path / "index.html").write_text(class_page(grades), "utf-8")
     with watched_page(browser) as page:

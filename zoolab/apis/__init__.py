@@ -27,11 +27,11 @@ from zoolab.jsontext import excerpt
 from zoolab.messages import Message
 from zoolab.records.exchange import Request
 
-__all__ = ["APIS", "Api", "WireBody", "WireWarning", "api", "api_of", "check", "registered", "translate"]
+__all__ = ["APIS", "Api", "WireBody", "WireWarning", "api", "api_of", "apis_by_name", "check", "translate"]
 __all__ += ["translate_reply"]
 
 
-def registered(*kinds: type[Api]) -> Mapping[str, Api]:
+def apis_by_name(*kinds: type[Api]) -> Mapping[str, Api]:
     """Return APIs by their names.
 
     Raises:
@@ -39,7 +39,7 @@ def registered(*kinds: type[Api]) -> Mapping[str, Api]:
 
     >>> class Mine(ChatCompletions):
     ...     name, label, address = "mine", "My own API", "https://mine.invalid"
-    >>> [*registered(ChatCompletions, Mine)]
+    >>> [*apis_by_name(ChatCompletions, Mine)]
     ['openai', 'mine']
     """
     found: dict[str, Api] = {}
@@ -78,7 +78,7 @@ class _Registered(Mapping[str, Api]):
 @cache
 def _registered(name: str) -> Api | None:
     kind = ChatCompletions if name == ChatCompletions.name else _GROUP.find(name)
-    return None if kind is None else registered(kind)[name]
+    return None if kind is None else apis_by_name(kind)[name]
 
 
 #: The APIs, by their names.

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from zoolab.apis.call_deltas import CallsBySlot
-from zoolab.apis.events import DONE, PIECE, cut, server_sent
+from zoolab.apis.events import DONE, PIECE, in_pieces, server_sent
 from zoolab.apis.interface import A_CHOICE, CHOICES, ENDS, SETTINGS, Api, Body, Tell, choice_of
 from zoolab.apis.merging import comes_whole, merge
 from zoolab.apis.reading import Reading, as_dict, dicts_in
@@ -258,14 +258,14 @@ def _deltas(message: Body, piece: int) -> Iterator[Body]:
     texts = {key for key, value in own.items() if isinstance(value, str) and not comes_whole(key)}
     yield begun | {key: value for key, value in own.items() if key not in texts and value is not None}
     for key in filter(texts.__contains__, own):
-        yield from ({key: part} for part in cut(own[key], piece))
+        yield from ({key: part} for part in in_pieces(own[key], piece))
     for index, call in enumerate(dicts_in(message.get("tool_calls"))):
         function = as_dict(call.get("function"))
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""
         named = {**function, "arguments": "" if text else arguments} if function else {}
         yield {"tool_calls": [{**call, "index": index, **({"function": named} if named else {})}]}
-        for part in cut(text, piece):
+        for part in in_pieces(text, piece):
             yield {"tool_calls": [{"index": index, "function": {"arguments": part}}]}
 
 

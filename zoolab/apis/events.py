@@ -43,7 +43,7 @@ def server_sent(events: Iterable[Body], done: bool = False) -> Iterator[bytes]:
         yield b"data: [DONE]\n\n"
 
 
-def cut(text: str, piece: int = PIECE) -> Iterator[str]:
+def in_pieces(text: str, piece: int = PIECE) -> Iterator[str]:
     """Return the text in pieces of this length."""
     return (text[start : start + piece] for start in range(0, len(text), piece))
 

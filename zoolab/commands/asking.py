@@ -24,7 +24,7 @@ def is_live(options: argparse.Namespace) -> bool:
     return bool(options.live or options.model or options.base_url or options.provider)
 
 
-def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
+def named_model(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
     """Return a live endpoint, a local model, or a recording: the one that is named, else the default
     recording.
     """

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # A terminal that lacks a character shows its number, rather than ending the walk.
             stream.reconfigure(errors="backslashreplace")
     try:
-        raise SystemExit(run(sys.argv[1:] if arguments is None else arguments))
+        raise SystemExit(run_command(sys.argv[1:] if arguments is None else arguments))
     finally:
         try:
             sys.stdout.flush()
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_command(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever is wrong is one line on standard error."""
     try:
         commands = commands_for(arguments[0] if arguments else "")

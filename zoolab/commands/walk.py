@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from zoolab.commands.asking import DEFAULT_RECORDING, DEFAULT_TOOLS, is_live, model_of
+from zoolab.commands.asking import DEFAULT_RECORDING, DEFAULT_TOOLS, is_live, named_model
 from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.jsontext import encode, visible
@@ -61,7 +61,7 @@ def _walk(options: argparse.Namespace) -> int:
     trace = Trace()
     named = tools_named(*options.tools) if options.tools else None
     name, tools, system = opening_of(options, named, ASKED_FIRST.get(options.prompt, ""))
-    model, permissions = model_of(options, name), Permissions.of_user()
+    model, permissions = named_model(options, name), Permissions.of_user()
     given = {"system": system, "policy": permissions, "calls": options.calls}
     try:
         if not options.json:
@@ -222,7 +222,7 @@ def _printer(screen: TextIO) -> Callable[[Moment], None]:
     return show
 
 
-def inspect(options: argparse.Namespace) -> int:
+def inspect_file(options: argparse.Namespace) -> int:
     """Write a page for each conversation of the file, and print where they are."""
     file, target = options.trace, options.output or options.trace.with_suffix(".html")
     traces = [Trace.load(file)] if _is_trace(file) else _read_foreign(file)

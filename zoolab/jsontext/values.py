@@ -88,7 +88,7 @@ def is_strict(value: Any) -> bool:
     return json_levels(value) <= MAX_DEPTH
 
 
-def as_text(value: Any) -> str:
+def text_or_json(value: Any) -> str:
     """Return text as it is, and anything else as its JSON."""
     if type(value) is str:
         return value

@@ -20,10 +20,10 @@ from zoolab.records import Limits, Reply, Request
 from zoolab.tokens import Tokens, tokens_in
 
 #: The walk whose tools, or whose model, are running.
-_CALLER: ContextVar[Budget | None] = ContextVar("the walk that is calling", default=None)
+_CALLER: ContextVar[WalkBudget | None] = ContextVar("the walk that is calling", default=None)
 
 
-class Budget:
+class WalkBudget:
     """What one walk has taken of its limits; what it takes, it also takes from the walks that called it.
 
     Walks that start inside `with budget:` are called by its walk.
@@ -33,7 +33,7 @@ class Budget:
         caller = _CALLER.get()
         self.limits = limits
         #: This walk, the one that called it, the one that called that, ...
-        self.chain: tuple[Budget, ...] = (self, *(caller.chain if caller else ()))
+        self.chain: tuple[WalkBudget, ...] = (self, *(caller.chain if caller else ()))
         #: How many walks it has called.
         self.called = 0
         self.requests = 0
@@ -114,7 +114,7 @@ class Budget:
                 advice="add it to prices=",
             )
 
-    def _check(self, asking: Budget) -> None:
+    def _check(self, asking: WalkBudget) -> None:
         self._check_prices()
         limits = self.limits
         about = "an estimated " if self.estimated else ""
@@ -128,7 +128,7 @@ class Budget:
         if self.requests >= most:
             raise self._spent("requests", f"{self.requests} requests, with those of sub-agents", asking)
 
-    def _spent(self, name: str, how_much: str, asking: Budget) -> ToolLoopLimitReached:
+    def _spent(self, name: str, how_much: str, asking: WalkBudget) -> ToolLoopLimitReached:
         if self is asking:
             what = f"no answer after {how_much}"
             advice = f"raise Limits({name}=...)"

@@ -12,7 +12,7 @@ from zoolab.bound import Bound
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
 from zoolab.jsontext.readonly import read_only
-from zoolab.limits.budget import Budget
+from zoolab.limits.budget import WalkBudget
 from zoolab.messages import Condensed
 from zoolab.messages.ends import says_something
 from zoolab.models.about import about
@@ -77,7 +77,7 @@ class Turns:
         self.runner = Runner(
             context if isinstance(context, Context) else Context(context), parallel=options.parallel
         )
-        self.budget = Budget(self.limits)
+        self.budget = WalkBudget(self.limits)
         self.turn = options.first_turn - 1
         self.registry: ToolRegistry
         #: What the next request says of calls, unless a tape says it.

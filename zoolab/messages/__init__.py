@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, NamedTuple, cast, overload
 
 from zoolab.jsontext.readonly import read_only
-from zoolab.jsontext.values import as_text
+from zoolab.jsontext.values import text_or_json
 
 __all__ = ["Condensed", "Message", "Messages", "WrittenCall", "calls_of", "free_ids", "text_of"]
 
@@ -64,7 +64,7 @@ def _written(call: Any) -> WrittenCall:
     function = outer.get("function")
     inner = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
     given = (inner.get("name"), outer.get("id"), inner.get("arguments"))
-    return WrittenCall(*("" if each is None else as_text(each) for each in given))
+    return WrittenCall(*("" if each is None else text_or_json(each) for each in given))
 
 
 def free_ids(taken: Container[object]) -> Iterator[str]:

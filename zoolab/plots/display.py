@@ -114,10 +114,10 @@ class Display:
         raise NotImplementedError
 
 
-def plain(value: object, limit: int = 24) -> str:
+def plain_line(value: object, limit: int = 24) -> str:
     """Return any value as one line of text to draw, cut with an ellipsis.
 
-    >>> plain("two\\nlines"), plain("x" * 30, 8), plain(None)
+    >>> plain_line("two\\nlines"), plain("x" * 30, 8), plain(None)
     ('two lines', 'xxxxxxx…', 'None')
     """
     text = value if isinstance(value, str) else str(value) if value is None else excerpt(value, limit)
@@ -146,11 +146,11 @@ def finish(
     """
     from matplotlib.ticker import MaxNLocator
 
-    names = [plain(name, 40) for name in entries or {}]
+    names = [plain_line(name, 40) for name in entries or {}]
     rows = -(-sum(len(name) + 8 for name in names) // _LEGEND_ROOM)
     if headline:
         style: dict[str, Any] = {"loc": "left", "pad": 6 + 15 * rows, "fontsize": 10, "color": INK}
-        ax.set_title(plain(headline, 80), parse_math=False, **style)
+        ax.set_title(plain_line(headline, 80), parse_math=False, **style)
     if entries:
         legend = ax.legend(
             list(entries.values()),
@@ -176,6 +176,6 @@ def finish(
 
 def name_rows(ax: Axes, names: list[str]) -> None:
     """Name the rows, one a name, from the top down."""
-    ax.set_yticks(range(len(names)), [plain(name) for name in names], parse_math=False)
+    ax.set_yticks(range(len(names)), [plain_line(name) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)

@@ -9,10 +9,10 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.messages import text_of
 from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PALE, RED, SMALL
-from zoolab.plots.display import Display, finish, name_rows, plain, write
+from zoolab.plots.display import Display, finish, name_rows, plain_line, write
 from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
 from zoolab.records import KINDS, Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.show.wording import as_text
+from zoolab.show.wording import readable
 from zoolab.text.wording import count
 from zoolab.tools import ToolRegistry
 from zoolab.trace.frame import frame_of
@@ -139,7 +139,7 @@ class StepTimelineDisplay(StepsDisplay):
             style = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "zorder": order, **fine}
             bars = _bars(rows[["start", "width", "top", "height"]].to_numpy())
             ax.add_collection(PathCollection([bars], **style), autolim=False)
-            entries.setdefault(plain(status), Patch(color=colour))
+            entries.setdefault(plain_line(status), Patch(color=colour))
         if self.steps_["retry"].any():
             entries["retry"] = Patch(facecolor="white", edgecolor=INK, hatch=_HATCH, lw=0.4)
         return entries
@@ -164,7 +164,7 @@ class StepTimelineDisplay(StepsDisplay):
         upright = len(self.steps_) > _MOST_ABREAST or self.steps_["slot"].gt(0).any()
         calls = self.steps_[self.steps_["step"] == "tool_call"]
         for middle, name in zip(calls["seq"] + 1, calls["tool"], strict=True):
-            text = plain(name, 14) if is_known(name) else "answer"
+            text = plain_line(name, 14) if is_known(name) else "answer"
             write(ax, middle, 2.36, text, rotation=90 if upright else 0, va="top", fontsize=7)
 
 
@@ -266,7 +266,7 @@ class SequenceDisplay(Display):
 def _draw_arrow(ax: Axes, y: float, arrow: Any) -> None:
     start, end = LIFELINES.index(arrow.source), LIFELINES.index(arrow.target)
     mark, colour = _MARKS.get(arrow.status, ("", BLUE))
-    text = mark + plain(arrow.text, _ROOM * max(1, abs(end - start)) - len(mark))
+    text = mark + plain_line(arrow.text, _ROOM * max(1, abs(end - start)) - len(mark))
     style: dict[str, Any] = {"fontsize": _TEXT, "bbox": _LABEL, "zorder": 2.5}
     if start == end:
         # Above the line of its row: the label of the next arrow comes close below.
@@ -283,7 +283,7 @@ def _arrows(seq: int, step: Step) -> Iterator[tuple[object, ...]]:
     """Yield the messages of a step between two lifelines; one to itself is what the app does alone."""
 
     def arrow(source: str, target: str, text: Any, status: str = "ok") -> tuple[object, ...]:
-        return seq, source, target, plain(text, 60), status
+        return seq, source, target, plain_line(text, 60), status
 
     record, name = step.record, step.call.name if step.call else ""
     match record:
@@ -313,7 +313,7 @@ def _arrows(seq: int, step: Step) -> Iterator[tuple[object, ...]]:
             yield arrow("User", "App", record.choice, step.status)
         case Outcome():
             yield arrow("App", "Tool", f"run {name}")
-            said = as_text(record.value) if record.error is None else record.error.code
+            said = readable(record.value) if record.error is None else record.error.code
             yield arrow("Tool", "App", said, step.status)
         case Result():
             yield arrow("App", "App", f"result of {name}", step.status)

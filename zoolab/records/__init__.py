@@ -23,7 +23,7 @@ from zoolab.errors import CallError, InvalidInput, Problem
 from zoolab.fault import Fault
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
-from zoolab.jsontext.values import as_text, without
+from zoolab.jsontext.values import text_or_json, without
 from zoolab.limits import Limits
 from zoolab.messages import Message, Messages
 from zoolab.messages.ends import End
@@ -103,7 +103,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         went = "may run, with" if self.ok else "may not run"
-        return lines_as_html(went, *([as_text(self.arguments)] if self.ok else map(str, self.problems)))
+        return lines_as_html(went, *([text_or_json(self.arguments)] if self.ok else map(str, self.problems)))
 
     def raise_for_problems(self) -> None:
         """Raise the problems as a `CallError`, if there are any."""

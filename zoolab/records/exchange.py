@@ -10,7 +10,7 @@ from zoolab.errors import InvalidInput, ModelError
 from zoolab.fault import Fault
 from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
-from zoolab.jsontext.values import any_json, as_text, is_strict, without
+from zoolab.jsontext.values import any_json, is_strict, text_or_json, without
 from zoolab.messages import Message, Messages, calls_of, text_of
 from zoolab.messages.ends import MEANINGS, WHOLE, End, end_of
 from zoolab.messages.notes import notes_of
@@ -173,15 +173,15 @@ class Reply:
         except TooDeep as error:
             raise ModelError(f"the model replied with {error.what}", expected=error.expected) from None
         if self.finish_reason is not None:
-            _set(self, "finish_reason", as_text(self.finish_reason))
+            _set(self, "finish_reason", text_or_json(self.finish_reason))
         if self.model is not None:
-            _set(self, "model", as_text(self.model))
+            _set(self, "model", text_or_json(self.model))
         if self.faults or type(self.faults) is not tuple:
             _set(self, "faults", _only(Fault, self.faults))
         if self.changed or type(self.changed) is not tuple:
-            _set(self, "changed", tuple(as_text(line) for line in _only(str, self.changed)))
+            _set(self, "changed", tuple(text_or_json(line) for line in _only(str, self.changed)))
         if type(self.left_out) is not ReadOnlyDict:
-            texts = {as_text(name): as_text(said) for name, said in self.left_out.items()}
+            texts = {text_or_json(name): text_or_json(said) for name, said in self.left_out.items()}
             _set(self, "left_out", read_only(texts))
 
     def _repr_html_(self) -> str:

@@ -79,7 +79,7 @@ def _is_whole(value: Any) -> bool:
     return type(value) is float and value.is_integer() and abs(value) < _EXACT
 
 
-def check(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
+def check_guard(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
     """Raise `Refused` with what the guard has against a proposal. What a guard accepts, weaker ones do."""
     if guard == "schema" and (problem := problem_of(proposed, schema)):
         raise Refused(problem)

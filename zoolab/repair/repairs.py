@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Model, Request
-from zoolab.repair.guards import Guard, Schema, check, check_end, fits, fitted, one_object, read_all
+from zoolab.repair.guards import Guard, Schema, check_end, check_guard, fits, fitted, one_object, read_all
 from zoolab.repair.reading import MAX_WORK, Refused, check_size, unwrapped
 
 _MARKS = '{}[]":,'
@@ -104,7 +104,7 @@ class RuleRepair(_Repair):
         if len(objects) > 1 and self.guard:
             raise Refused("a mark is missing, and could stand in two places")
         guessed = fitted(objects[0], schema, self.guard)
-        check(self.guard, raw, guessed, schema)
+        check_guard(self.guard, raw, guessed, schema)
         return guessed
 
 
@@ -172,7 +172,7 @@ class LLMRepair(_Repair):
         if shortfall:
             raise Refused(f"the model's answer is not whole: {shortfall}")
         said = one_object(parse_json(unwrapped(text)))
-        check(self.guard, raw, said, schema)
+        check_guard(self.guard, raw, said, schema)
         if self.guard:
             check_end(raw, said)
         return said

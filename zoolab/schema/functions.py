@@ -86,7 +86,7 @@ _LINE_BREAK = re.compile(r"(?<!\n)\n(?=[^\s*+-])")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FunctionReading:
     """What one function says of itself."""
 
     description: str
@@ -120,7 +120,7 @@ class Reading:
         return bind
 
 
-def read_function(function: Any, param_names: Sequence[str] | None, hidden: type) -> Reading:
+def read_function(function: Any, param_names: Sequence[str] | None, hidden: type) -> FunctionReading:
     """Read the signature, the hints and the docstring of a function.
 
     Args:
@@ -171,7 +171,7 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
     renamed = {new: old for old, new in shown.items() if new != old}
     given = {name: parameter.field for name, parameter in read.items() if parameter.field is not None}
     context = contexts[0] if contexts else None
-    return Reading(description, schema, context, receiver, converted, renamed, given)
+    return FunctionReading(description, schema, context, receiver, converted, renamed, given)
 
 
 def _receiver_of(function: Any, param_names: Sequence[str] | None) -> str | None:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from zoolab.errors import Problem
 from zoolab.messages import calls_of
 from zoolab.records import Fault, Message
-from zoolab.show.wording import as_text, content_of, headline, other_fields, pretty
-from zoolab.text.markup import visible
+from zoolab.show.wording import content_of, headline, other_fields, pretty, readable
+from zoolab.text.markup import pictured
 from zoolab.text.wording import count, differences
 from zoolab.trace.log import TraceLog
 
@@ -40,15 +40,15 @@ class Room:
 
     def line(self, value: Any, limit: int = LINE) -> str:
         """Return any value as text for a line, cut with an ellipsis."""
-        text = as_text(value)
+        text = readable(value)
         shown = self._fitting(text[:limit])
         self.left -= _ROW
         return shown if len(shown) == len(text) else shown + "…"
 
     def _fitting(self, text: str) -> str:
-        shown = visible(text)
+        shown = pictured(text)
         if _size(shown) > self.left:
-            shown = visible(text[: max(0, self.left) // 6])
+            shown = pictured(text[: max(0, self.left) // 6])
         self.left -= _size(shown)
         return shown
 
@@ -137,7 +137,7 @@ class Room:
         rest = "".join(pieces[_MAX_PIECES:])
         shown = [*pieces[:_MAX_PIECES], *([rest] if rest else [])]
         cut = [self.text(piece, 4_000)["text"] for piece in shown]
-        return [folded({"b": "stream", "label": label, "pieces": cut})]
+        return [as_details({"b": "stream", "label": label, "pieces": cut})]
 
     def fault(self, fault: Fault) -> list[Block]:
         """Return a fault that was injected, and what it changed."""
@@ -164,7 +164,7 @@ def _size(text: str) -> int:
     return len(text) if plain else len(json.dumps(text, ensure_ascii=False).encode())
 
 
-def folded(block: Block) -> Block:
+def as_details(block: Block) -> Block:
     """Return the same block, marked as one that says in more detail what others say already.
 
     The page folds it, and the terminal leaves it out.
@@ -172,16 +172,16 @@ def folded(block: Block) -> Block:
     return {**block, "fold": True}
 
 
-def sendable(value: Any) -> Any:
+def browser_json(value: Any) -> Any:
     """Return plain data as JSON that any browser reads: no lone surrogate, no NaN, no number past 2^53."""
     if isinstance(value, dict):
-        return {visible(as_text(key)): sendable(child) for key, child in value.items()}
+        return {pictured(readable(key)): browser_json(child) for key, child in value.items()}
     if isinstance(value, list | tuple):
-        return [sendable(child) for child in value]
+        return [browser_json(child) for child in value]
     if isinstance(value, str):
-        return visible(value)
+        return pictured(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if abs(value) < 1 << 53 else as_text(value)
-    return value if isinstance(value, float) and abs(value) < float("inf") else as_text(value)
+        return value if abs(value) < 1 << 53 else readable(value)
+    return value if isinstance(value, float) and abs(value) < float("inf") else readable(value)

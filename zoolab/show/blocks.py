@@ -14,17 +14,17 @@ from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.lint import Finding, lint
 from zoolab.messages import calls_of
 from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Result, ToolCall, Verdict
-from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
+from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, as_details
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
     WORDS,
-    as_text,
     content_of,
     headline,
     other_fields,
     pretty,
     python_call,
     python_form,
+    readable,
     type_of,
 )
 from zoolab.text.wording import count, duration, size
@@ -119,7 +119,7 @@ def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
     rows = [_field(room, name, python.get(name), *more) for name, *more in parameters[:MAX_ROWS]]
     told: list[Block] = [{"b": "fields", "label": room.line(f"{tool.name}{written}", 400), "rows": rows}]
     told += room.facts(
-        ("description", as_text(tool.description) or "none"),
+        ("description", readable(tool.description) or "none"),
         ("cost", f"about {tokens_in(tools=[tool.schema()]):,} tokens (an estimate)"),
         ("risk", tool.risk if tool.risk != "safe" else None),
         ("timeout", None if tool.timeout is None else f"{tool.timeout:g} s"),
@@ -128,7 +128,7 @@ def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
         ("results", f"untrusted data from {tool.untrusted}" if tool.untrusted else None),
     )
     schema = room.code(f"{tool.name}: the schema that the model sees", pretty(tool.parameters), 6_000)
-    return [*told, folded(schema)]
+    return [*told, as_details(schema)]
 
 
 def _signature(tool: Tool) -> inspect.Signature | None:
@@ -199,8 +199,8 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     told += [room.messages(first, rows, old_limit=600), *tools]
     unsent = {"messages", *(reply.left_out if reply is not None else ())}
     body = {key: value for key, value in request.body().items() if key not in unsent}
-    told.append(folded(room.code("the body, but for the messages", pretty(body))))
-    return told + [folded(block) for block in _sent(room, reply)]  # the reply says it, too
+    told.append(as_details(room.code("the body, but for the messages", pretty(body))))
+    return told + [as_details(block) for block in _sent(room, reply)]  # the reply says it, too
 
 
 def _sent(room: Room, reply: Reply | None) -> list[Block]:
@@ -240,7 +240,7 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
         name: ("offered", "forbidden: a call is refused" if tools.denies(name) else "") for name, _, _ in sent
     }
     for left_out in request.withheld if request is not None else ():
-        states[as_text(left_out.name)] = ("withheld", as_text(left_out.why))
+        states[readable(left_out.name)] = ("withheld", readable(left_out.why))
     for tool in tools:
         states.setdefault(tool.name, ("withheld" if sent else "offered", not_sent))
     if chosen is not None:
@@ -252,7 +252,7 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
         {"name": room.line(name, 80), "state": state, "why": room.line(why)}
         for name, (state, why) in list(states.items())[:_MAX_TOOLS]
     ]
-    told = [folded({"b": "tools", "rows": rows})] if rows else []
+    told = [as_details({"b": "tools", "rows": rows})] if rows else []
     told += room.remaining(len(states) - _MAX_TOOLS, "tool")
     choice = "auto" if request is None else request.tool_choice
     if choice != "auto" and not isinstance(moment.step.record, Request):
@@ -308,7 +308,7 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     pieces = [content for content in contents if isinstance(content, str) and content]
     told += room.stream("the answer as it came", pieces)
     if others:
-        told.append(folded(room.code("other fields of the message", pretty(others), 4_000)))
+        told.append(as_details(room.code("other fields of the message", pretty(others), 4_000)))
     told += _tools_of_turn(moment, room)
     return told + room.facts(*_reply_facts(reply)) + _sent(room, reply)
 
@@ -349,7 +349,7 @@ def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
                 continue
             index = part.get("index", index if not function.get("name") else index + 1)
             if index == slot and function.get("arguments"):
-                yield as_text(function["arguments"])
+                yield readable(function["arguments"])
 
 
 def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
@@ -454,7 +454,7 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
     if outcome.fault is not None:
         told += room.fault(outcome.fault)
     if isinstance(outcome.trace, TraceLog):
-        told.append(room.nested(outcome.trace, as_text(call.arguments.get("task", ""))))
+        told.append(room.nested(outcome.trace, readable(call.arguments.get("task", ""))))
     return told
 
 
@@ -475,7 +475,7 @@ def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
         "choice": room.line(decision.choice, 20),
         "reason": room.line(decision.reason, 400),
     }
-    return [asked, folded(_python_call(moment, room))]
+    return [asked, as_details(_python_call(moment, room))]
 
 
 def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
@@ -488,7 +488,7 @@ def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
         again = f"Loop detected: the same call, the same result, {result.repeats} times."
         told.append(room.note("warn", again))
     row = room.message(len(moment.step.messages) - 1, result.message, new=True, limit=2_000)
-    told.append(folded({"b": "messages", "rows": [row]}))
+    told.append(as_details({"b": "messages", "rows": [row]}))
     told.append(_flow(moment, room, result))
     return told + room.facts(
         ("size", cut if result.truncated else size(result.data_bytes)),
@@ -507,14 +507,14 @@ def _value(moment: Moment, room: Room) -> list[Block]:
     if outcome.error is not None:
         return [room.note("error", f"{outcome.error.code}: {outcome.error.message}")]
     if isinstance(outcome.value, Shown):
-        return [folded(room.code("what the file keeps of the value", outcome.value.text))]
+        return [as_details(room.code("what the file keeps of the value", outcome.value.text))]
     kind = type(outcome.value).__name__
-    value = folded(room.code(f"the Python value, {kind}", python_form(outcome.value)))
+    value = as_details(room.code(f"the Python value, {kind}", python_form(outcome.value)))
     try:
         text = pretty(to_json_value(outcome.value))
     except NotJSON as error:
         return [value, room.note("error", f"It has no form in JSON: {error}")]
-    return [value, folded(room.code("the value as JSON", text, 4_000))]
+    return [value, as_details(room.code("the value as JSON", text, 4_000))]
 
 
 def _flow(moment: Moment, room: Room, result: Result) -> Block:
@@ -531,4 +531,4 @@ def _flow(moment: Moment, room: Room, result: Result) -> Block:
     paired = len(rows) == 2
     label = "the call and its answer" if paired else "an answer without its call: no request with it is valid"
     flow: Block = {"b": "flow", "label": label, "rows": rows}
-    return folded(flow) if paired else flow
+    return as_details(flow) if paired else flow

@@ -16,7 +16,7 @@ from zoolab.records import Decision, Record, Step
 from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.moment import Moment
-from zoolab.show.wording import WORDS, as_text, change_as_text, headline, not_read, prompt_of, totals_of
+from zoolab.show.wording import WORDS, change_as_text, headline, not_read, prompt_of, readable, totals_of
 from zoolab.text import markup
 from zoolab.text.markup import Html, block, clipped, code, facts, folded, join, note, table, tag
 from zoolab.text.wording import count, listed
@@ -103,7 +103,7 @@ def _facts(trace: TraceLog) -> Html | None:
     steps, totals, named = trace.steps, totals_of(trace), trace.meta.get("model")
     sent, received = totals["tokens_in"] or 0, totals["tokens_out"] or 0
     found = {step.reply.model: None for step in steps if step.reply is not None and step.reply.model}
-    models = as_text(named) if named else ", ".join(list(found)[:4])
+    models = readable(named) if named else ", ".join(list(found)[:4])
     others = [(k, v) for k, v in trace.meta.items() if k not in ("model", "not_read") and v is not None][:20]
     return facts(
         ("steps", f"{len(steps):,}"),
@@ -115,7 +115,7 @@ def _facts(trace: TraceLog) -> Html | None:
         ("time", totals["time"] or None),
         ("answered by", code(models) if models else None),
         ("run", code(trace.run_id)),
-        *((clipped(str(key), 80), code(as_text(value))) for key, value in others),
+        *((clipped(str(key), 80), code(readable(value))) for key, value in others),
     )
 
 

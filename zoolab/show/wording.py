@@ -70,7 +70,7 @@ def _origin(outcome: Outcome) -> str:
     return f" ({WORDS['tape'][outcome.origin]})" if outcome.origin else ""
 
 
-def as_text(value: Any) -> str:
+def readable(value: Any) -> str:
     """Return any value as text: text as it is, JSON if it is JSON, else Python's own form. Never fails."""
     return value if isinstance(value, str) else pretty(value)
 
@@ -129,7 +129,7 @@ def content_of(message: Message) -> str:
     """
     content = message.get("content")
     if not isinstance(content, list):
-        return "" if content is None else as_text(content)
+        return "" if content is None else readable(content)
     runs = groupby(content, key=lambda part: bool(text_of({"content": [part]})))
     shown: list[str] = []
     for is_text, parts in runs:

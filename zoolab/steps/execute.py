@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from zoolab.errors import ERROR_CODES, PermissionDenied, Recording, ToolTimeout, ZoolabError
+from zoolab.errors import ERROR_CODES, PermissionDenied, ToolTimeout, TraceBase, ZoolabError
 from zoolab.records import Failure, Fault, Outcome, ToolCall, Verdict
 from zoolab.running.printed import Printed
 from zoolab.tools import ToolReturn
@@ -65,7 +65,7 @@ def outcome_of(call: Callable[..., Any], *given: Any) -> Outcome:
         elapsed,
         started,
         runs_on,
-        trace if isinstance(trace, Recording) else None,
+        trace if isinstance(trace, TraceBase) else None,
         fault if isinstance(fault, Fault) else None,
         text,
     )

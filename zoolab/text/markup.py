@@ -59,7 +59,7 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
             expected = ", ".join(sorted(_ATTRIBUTES))
             raise InvalidInput(f"{attribute!r} is not an allowed HTML attribute", expected=expected)
         if value is not None:
-            opening += f' {attribute}="{escape(visible(str(value)))}"'
+            opening += f' {attribute}="{escape(pictured(str(value)))}"'
     closing = "" if name == "meta" else f"</{name}>"
     return Html(f"<{opening}>{join(*children)}{closing}")
 
@@ -67,10 +67,10 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
 def join(*children: str | None) -> Html:
     """Return children side by side; text is escaped."""
     given = (child for child in children if child is not None)
-    return Html("".join(c if isinstance(c, Html) else escape(visible(c), quote=False) for c in given))
+    return Html("".join(c if isinstance(c, Html) else escape(pictured(c), quote=False) for c in given))
 
 
-def visible(text: str) -> str:
+def pictured(text: str) -> str:
     """Return text whose control characters and lone surrogates can be seen; else as it is."""
     if text.isprintable():
         return text
@@ -142,9 +142,9 @@ def page(title: str, style: Html, *children: str | None, script: Html = NO_SCRIP
     """Return a whole page that fetches nothing, and runs nothing but a `script` of zoolab's own: it may use
     its one style sheet, and pictures within it.
     """
-    allowed = f"style-src {digest_of(style)}; img-src data:"
+    allowed = f"style-src {csp_digest(style)}; img-src data:"
     if script:
-        allowed += f"; script-src {digest_of(script)}"
+        allowed += f"; script-src {csp_digest(script)}"
         children = (*children, Html(f"<script>{script}</script>"))
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     head = tag(
@@ -159,7 +159,7 @@ def page(title: str, style: Html, *children: str | None, script: Html = NO_SCRIP
     return "<!doctype html>\n" + tag("html", head, tag("body", *children), lang="en") + "\n"
 
 
-def digest_of(text: str) -> str:
+def csp_digest(text: str) -> str:
     """Return a script or a style, as a content security policy names what it allows."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 

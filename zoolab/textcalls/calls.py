@@ -150,7 +150,7 @@ def call_in(found: JSONObject, name: Any, arguments: str, wanted: Any) -> TextCa
     return TextCall(name, arguments, wanted if isinstance(wanted, str) else None, found.start, found.end)
 
 
-def with_arguments(found: JSONObject) -> TextCall | None:
+def call_with_arguments(found: JSONObject) -> TextCall | None:
     """Return the call in an object with `name` and `arguments`, these as they were written."""
     if "arguments" not in found.members:
         return None
@@ -206,7 +206,7 @@ _ENDS_LINE = re.compile(r"[ \t;.,}\])]*+(?:$|<|```)", re.MULTILINE)
 
 
 @dataclass(slots=True)
-class Run:
+class CallGroup:
     """Calls side by side."""
 
     calls: list[TextCall]
@@ -232,7 +232,7 @@ def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
     """Return the calls on lines of their own; and those in the middle of prose, side by side in one list."""
     if '"arguments"' not in text:
         return [], []
-    runs, spans = runs_in(text, with_arguments)
+    runs, spans = runs_in(text, call_with_arguments)
     alone: list[TextCall] = []
     in_prose: list[list[TextCall]] = []
     for run in runs:
@@ -244,9 +244,9 @@ def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
     return sorted(alone, key=lambda call: call.at), in_prose
 
 
-def runs_in(text: str, read: Reader, inside: bool = True) -> tuple[list[Run], list[tuple[int, int]]]:
+def runs_in(text: str, read: Reader, inside: bool = True) -> tuple[list[CallGroup], list[tuple[int, int]]]:
     """Return the calls in a text, also those `inside` of other objects, and the span of each."""
-    runs: list[Run] = []
+    runs: list[CallGroup] = []
     spans: list[tuple[int, int]] = []
     outer: JSONObject | None = None
     end = 0
@@ -267,7 +267,7 @@ def runs_in(text: str, read: Reader, inside: bool = True) -> tuple[list[Run], li
             last.calls.append(call)
             last.end = outer.end
         else:
-            runs.append(Run([call], outer.start, outer.end))
+            runs.append(CallGroup([call], outer.start, outer.end))
     return runs, spans
 
 

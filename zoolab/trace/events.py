@@ -23,7 +23,7 @@ from typing import Any, TextIO, TypeVar, cast
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
 from zoolab.files import privately, system_errors, write_whole
 from zoolab.jsontext import decode_line, excerpt
-from zoolab.jsontext.values import any_json, as_text, encode_any
+from zoolab.jsontext.values import any_json, encode_any, text_or_json
 from zoolab.messages import Condensed
 from zoolab.records import KINDS, Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
 from zoolab.secrets import scrub_json
@@ -63,7 +63,7 @@ def without_secrets(trace: T) -> T:
     """Return the trace itself if it has no secrets; else a copy without them."""
     told = [as_read(event) for event in events_of(trace)]
     clean = scrub_json(told)
-    return trace if clean == told else read_all(type(trace)(), clean)
+    return trace if clean == told else read_events(type(trace)(), clean)
 
 
 def as_read(event: Event) -> Event:
@@ -199,8 +199,8 @@ def _header(trace: TraceLog) -> Event:
 
 
 def _end(trace: TraceLog) -> Event:
-    end: Event = {"event": "end", "t": trace.ended, "outcome": as_text(trace.outcome)}
-    end["error"] = None if trace.error is None else as_text(trace.error)
+    end: Event = {"event": "end", "t": trace.ended, "outcome": text_or_json(trace.outcome)}
+    end["error"] = None if trace.error is None else text_or_json(trace.error)
     if options := encode_options(trace.options):
         end["options"] = options
     return end if trace.fault is None else {**end, "fault": encode_plain(trace.fault)}
@@ -255,7 +255,7 @@ def reading_as_written(where: str, expected: str) -> Generator[None]:
         raise InvalidTrace(f"{where}: {type(error).__name__}: {error}", expected=expected) from None
 
 
-def read_all(trace: T, events: list[object]) -> T:
+def read_events(trace: T, events: list[object]) -> T:
     """Fill an empty trace from events, those of a sub-agent within an event of its parent."""
     reader = _Reader(trace)
     for number, event in enumerate(events):
@@ -356,7 +356,7 @@ class _Reader:
             raise InvalidTrace(f"found {excerpt(inner)}", expected="a list")
         plain = {name: value for name, value in data.items() if name != "trace"}
         outcome = cast("Outcome", decode_record(plain, messages))
-        return replace(outcome, trace=read_all(type(self._trace)(), inner))
+        return replace(outcome, trace=read_events(type(self._trace)(), inner))
 
 
 def _whole(value: object) -> int:

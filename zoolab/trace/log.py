@@ -12,7 +12,7 @@ from itertools import islice
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zoolab.errors import InvalidInput, LoopError, Recording, ZoolabError
+from zoolab.errors import InvalidInput, LoopError, TraceBase, ZoolabError
 from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import encode_any, is_strict
 from zoolab.loop import Steps, Walk
@@ -23,7 +23,7 @@ from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
 from zoolab.steps.result import Envelope, make_result
 from zoolab.tools import ToolRegistry
-from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, outcome_of
+from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, outcome_of_walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="TraceLog")
 
 
-class Journal:
+class MessageJournal:
     """The messages of a conversation as JSON.
 
     A step keeps `messages[]` as a moment of a list that only grows, so that recording one costs the same
@@ -83,7 +83,7 @@ class Journal:
         return kept[1]
 
 
-class TraceLog(Recording):
+class TraceLog(TraceBase):
     """The record of a walk: its steps, and every change of `messages[]`. `zoolab.Trace` adds files and views.
 
     Args:
@@ -99,7 +99,7 @@ class TraceLog(Recording):
         self.run_id = run_id or os.urandom(6).hex()
         self.meta = dict(meta or {})
         self.steps: list[Step] = []
-        self.journal = Journal()
+        self.journal = MessageJournal()
         #: What a step held before it was answered with something else, by the step's number.
         self.originals: dict[int, Record] = {}
         #: When each step came: seconds since the trace began, the time between steps by hand left out.
@@ -192,7 +192,7 @@ class TraceLog(Recording):
             return
         if last is not None and isinstance(last.record, Reply):
             self.error = last.record.shortfall or None
-        self._end(outcome_of(self.steps))
+        self._end(outcome_of_walk(self.steps))
 
     def _end(self, outcome: str) -> None:
         self.outcome, self.ended = outcome, perf_counter() - self._zero

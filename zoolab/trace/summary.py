@@ -59,7 +59,7 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
         yield LoggedError(seq, step.turn, step.slot, step.error_code or "", message)
 
 
-def outcome_of(steps: Sequence[Step]) -> str:
+def outcome_of_walk(steps: Sequence[Step]) -> str:
     """Say how a walk without an error ended: `answer`, its last reply's end, or the choice it ignored.
 
     Of several questions, the last one counts.

@@ -27,7 +27,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from zoolab.apis.events import cut
+from zoolab.apis.events import in_pieces
 from zoolab.apis.interface import ERROR_KINDS, Body, Tell
 from zoolab.apis.merging import copied, merge
 from zoolab.apis.reading import Reading, as_dict
@@ -43,12 +43,12 @@ from zoolab.tokens import Tokens
 from zoolab_connect.apis.messages import (
     arguments_object,
     calls_sent,
+    in_turns,
     is_error,
     joined_texts,
     objects_kept,
     reply_message,
     text_sent,
-    turns_of,
 )
 from zoolab_connect.apis.order import CALL, THINKING, in_order, kept_in_order, laid_out
 from zoolab_connect.apis.plain import Manner, Notes, Placed, system_apart
@@ -243,7 +243,7 @@ class Anthropic(Translated):
         return _joined_text(told or "", reading, "\n\n")
 
     def _turns(self, messages: list[Message]) -> list[Message]:
-        return [_turn([message for message, _ in turn]) for turn in turns_of(messages)]
+        return [_turn([message for message, _ in turn]) for turn in in_turns(messages)]
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         given = reading.objects(turns, "a list of messages")
@@ -411,15 +411,15 @@ def _block(block: Body) -> tuple[Body, list[Body]]:
     """Return a block as it begins, and its deltas; one that does not grow comes whole."""
     match block:
         case {"type": "text", "text": str(text)}:
-            return {**block, "text": ""}, [{"type": "text_delta", "text": part} for part in cut(text)]
+            return {**block, "text": ""}, [{"type": "text_delta", "text": part} for part in in_pieces(text)]
         case {"type": "thinking", "thinking": str(thinking), "signature": signature}:
-            deltas = [{"type": "thinking_delta", "thinking": part} for part in cut(thinking)]
+            deltas = [{"type": "thinking_delta", "thinking": part} for part in in_pieces(thinking)]
             signed = {"type": "signature_delta", "signature": signature}
             return {**block, "thinking": "", "signature": ""}, [*deltas, signed]
         case {"type": "tool_use", "input": dict(given)}:
             # Arguments that are no JSON object stream as the model wrote them.
             raw = given.get(RAW)
             text = raw if isinstance(raw, str) and arguments_object(raw) == given else encode(given)
-            deltas = [{"type": "input_json_delta", "partial_json": part} for part in ("", *cut(text))]
+            deltas = [{"type": "input_json_delta", "partial_json": part} for part in ("", *in_pieces(text))]
             return {**block, "input": {}}, deltas
     return block, []

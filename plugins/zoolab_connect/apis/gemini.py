@@ -29,7 +29,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from zoolab.apis.chat import raw_calls
-from zoolab.apis.events import DONE, cut
+from zoolab.apis.events import DONE, in_pieces
 from zoolab.apis.interface import Body, Tell
 from zoolab.apis.merging import copied
 from zoolab.apis.reading import Reading, as_dict, dicts_in
@@ -43,6 +43,7 @@ from zoolab.tokens import Tokens
 from zoolab_connect.apis.messages import (
     calls_sent,
     extra,
+    in_turns,
     is_error,
     joined_texts,
     json_object,
@@ -50,7 +51,6 @@ from zoolab_connect.apis.messages import (
     paired_by_place,
     reply_message,
     text_sent,
-    turns_of,
 )
 from zoolab_connect.apis.plain import Manner, Notes, Path, system_apart
 from zoolab_connect.apis.streams import CallDeltas, text_delta
@@ -288,7 +288,7 @@ class Gemini(Translated):
         return "\n\n".join(texts) if any(texts) else ""
 
     def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
-        return [_turn(turn) for turn in turns_of(messages)]
+        return [_turn(turn) for turn in in_turns(messages)]
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         given = reading.objects(turns, "a list of contents")
@@ -562,7 +562,7 @@ def _pieces(parts: list[Body]) -> Iterator[Body]:
     """Yield parts as they are streamed: a text in pieces, with what signs it at the last one."""
     for part in parts:
         text = part.get("text")
-        *pieces, last = cut(text) if isinstance(text, str) and text else [text]
+        *pieces, last = in_pieces(text) if isinstance(text, str) and text else [text]
         thought = {"thought": part["thought"]} if "thought" in part else {}
         yield from ({"text": piece, **thought} for piece in pieces)
         yield {**part, "text": last} if "text" in part else part

@@ -89,7 +89,7 @@ def tool_names(messages: Sequence[Message]) -> list[str]:
     return names
 
 
-def turns_of(messages: Sequence[Message]) -> list[list[tuple[Message, str]]]:
+def in_turns(messages: Sequence[Message]) -> list[list[tuple[Message, str]]]:
     """Return the messages in turns, each beside the tool's name if it is a result: results in a row share a
     turn.
     """

@@ -26,7 +26,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from zoolab.apis.events import DONE, cut
+from zoolab.apis.events import DONE, in_pieces
 from zoolab.apis.interface import Body, Tell
 from zoolab.apis.merging import merge
 from zoolab.apis.reading import Reading, as_dict, dicts_in
@@ -169,7 +169,7 @@ class Ollama(Translated):
         message = response["message"]
         shared: Body = {key: response[key] for key in ("model", "created_at") if key in response}
         for key in ("thinking", "content"):
-            for piece in cut(message.get(key) or ""):
+            for piece in in_pieces(message.get(key) or ""):
                 said: Body = {"role": "assistant", "content": "", key: piece}
                 yield {**shared, "message": said, "done": False}
         for call in message.get("tool_calls") or ():

@@ -27,7 +27,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from zoolab.apis.chat import raw_calls
-from zoolab.apis.events import cut
+from zoolab.apis.events import in_pieces
 from zoolab.apis.interface import Body, Tell
 from zoolab.apis.merging import copied
 from zoolab.apis.reading import Reading, as_dict, dicts_in
@@ -515,6 +515,6 @@ def _growth(growing: Body, place: Body) -> Iterator[Body]:
     text = growing.get(field)
     if isinstance(text, str):
         more: Body = {"logprobs": []} if field == "text" else {}
-        for delta in cut(text):
+        for delta in in_pieces(text):
             yield {"type": f"response.{name}.delta", **place, "delta": delta, **more}
         yield {"type": f"response.{name}.done", **place, field: text, **more}

@@ -17,7 +17,7 @@ _HELP = "show this help message and exit"
 
 
 @dataclass(slots=True)
-class Place:
+class CommandPlace:
     """A command or an action of one, and what can follow it."""
 
     #: The words up to here, such as ("labs", "list").
@@ -46,13 +46,13 @@ def print_completion(options: argparse.Namespace) -> int:
     return 0
 
 
-def places_of(path: tuple[str, ...], told: Mapping[str, Any]) -> Iterator[Place]:
+def places_of(path: tuple[str, ...], told: Mapping[str, Any]) -> Iterator[CommandPlace]:
     """Yield the place of a command and those of its actions.
 
     >>> [place.path for place in places_of((), {"actions": {"labs": {"does": "x", "actions": {}}}})]
     [(), ('labs',)]
     """
-    here = Place(path)
+    here = CommandPlace(path)
     for name, action in told.get("actions", {}).items():
         if _WORD.fullmatch(name):
             here.words[name] = _line(action["does"])
@@ -79,7 +79,7 @@ def _cases(rows: Mapping[str, str]) -> str:
     return "".join(f"    {quote(pattern)}) {does} ;;\n" for pattern, does in rows.items())
 
 
-def _bash(places: Sequence[Place]) -> str:
+def _bash(places: Sequence[CommandPlace]) -> str:
     deeper = _cases({f"{each.after} {name}": 'at="$at $word"' for each in places for name in each.deeper})
     values = {
         f"{each.after} {name}": f"known={quote(' '.join(choices))}"
@@ -105,7 +105,7 @@ complete -o bashdefault -o default -F _zoolab zoolab
 """
 
 
-def _zsh(places: Sequence[Place]) -> str:
+def _zsh(places: Sequence[CommandPlace]) -> str:
     deeper = _cases({f"{each.after} {name}": 'at="$at $word"' for each in places for name in each.deeper})
     values = {
         f"{each.after} {name}": f"compadd -- {' '.join(choices)}; return" if choices else "_files; return"
@@ -142,7 +142,7 @@ def _described(word: tuple[str, str]) -> str:
     return quote(":".join(part.replace(":", "\\:") for part in word if part))
 
 
-def _fish(places: Sequence[Place]) -> str:
+def _fish(places: Sequence[CommandPlace]) -> str:
     lines = ["# zoolab completion fish: write it to ~/.config/fish/completions/zoolab.fish"]
     for each in places:
         seen = [f"__fish_seen_subcommand_from {word}" for word in each.path]

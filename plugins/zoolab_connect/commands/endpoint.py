@@ -14,8 +14,8 @@ from threading import TIMEOUT_MAX, Event
 from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, visible
-from zoolab_connect.endpoint.cases import Case, all_tools, find_cases
-from zoolab_connect.endpoint.judging import RESULTS, Verdict
+from zoolab_connect.endpoint.cases import ReportedCase, all_tools, find_cases
+from zoolab_connect.endpoint.judging import RESULTS, CaseVerdict
 from zoolab_connect.endpoint.server import Endpoint, endpoint
 from zoolab_connect.processes import signal_group
 
@@ -40,7 +40,7 @@ def judge_program(options: argparse.Namespace) -> int:
         for case in cases:
             print(f"{case.id:<38} {case.kind:<34} {visible(case.must)}")
         return 0
-    verdicts: list[Verdict] = []
+    verdicts: list[CaseVerdict] = []
     judged = (
         _each(cases, options.command, options.seconds) if options.command else _served(cases, options.port)
     )
@@ -52,14 +52,14 @@ def judge_program(options: argparse.Namespace) -> int:
     return int(not all(verdict.ok for verdict in verdicts))
 
 
-def _each(cases: Sequence[Case], command: Sequence[str], seconds: float) -> Iterator[Verdict]:
+def _each(cases: Sequence[ReportedCase], command: Sequence[str], seconds: float) -> Iterator[CaseVerdict]:
     """Run a program once for each case."""
     for case in cases:
         with endpoint(case) as server:
             yield server.verdict(run_program(command, case, server, seconds))
 
 
-def run_program(command: Sequence[str], case: Case, server: Endpoint, seconds: float) -> bool:
+def run_program(command: Sequence[str], case: ReportedCase, server: Endpoint, seconds: float) -> bool:
     """Run a program against a case; True if it ended in time with the exit code 0.
 
     In the words of the command, `{url}`, `{prompt}` and `{api}` stand for those of the case. What the program
@@ -86,12 +86,12 @@ def run_program(command: Sequence[str], case: Case, server: Endpoint, seconds: f
         program.wait()
 
 
-def base_url(case: Case, server: Endpoint) -> str:
+def base_url(case: ReportedCase, server: Endpoint) -> str:
     """Return the address of a case as clients of its API take it."""
     return server.url_of(case.id) + ("/v1" if case.api in ("chat", "responses") else "")
 
 
-def environment(case: Case, url: str) -> dict[str, str]:
+def environment(case: ReportedCase, url: str) -> dict[str, str]:
     """Return the variables for a program: the address for its client, and what the case asks for."""
     tools = [all_tools()[name] for name in case.tools]
     told = {"case": case.id, "api": case.api, "url": url, "model": "any"}
@@ -107,7 +107,7 @@ def environment(case: Case, url: str) -> dict[str, str]:
     return {**mine, **asked, "ZOOLAB_ENDPOINT": json.dumps(told_all)}
 
 
-def _served(cases: Sequence[Case], port: int) -> Iterator[Verdict]:
+def _served(cases: Sequence[ReportedCase], port: int) -> Iterator[CaseVerdict]:
     """Serve cases until Ctrl-C, and judge those that were played."""
     with endpoint(*cases, port=port) as server:
         for case in cases:
@@ -119,7 +119,7 @@ def _served(cases: Sequence[Case], port: int) -> Iterator[Verdict]:
             yield from server.verdicts()
 
 
-def _tell_counts(verdicts: Sequence[Verdict]) -> None:
+def _tell_counts(verdicts: Sequence[CaseVerdict]) -> None:
     counted = Counter(verdict.result for verdict in verdicts)
     print()
     for result, (sign, meaning) in RESULTS.items():

@@ -19,8 +19,8 @@ from zoolab.policy import Permissions, Policy
 from zoolab.steps.define import as_registry
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
-from zoolab_connect.mcp import Change, MCPTools
-from zoolab_connect.mcp.listing import one_line
+from zoolab_connect.mcp import MCPTools, PinChange
+from zoolab_connect.mcp.listing import safe_line
 from zoolab_connect.mcp.serve import serve
 
 _RESOURCES: Mapping[Literal["resources", "resource_templates"], str] = {
@@ -47,7 +47,7 @@ def mcp(options: argparse.Namespace) -> int:
         if tools.first_time:
             print(f"{options.server}: seen for the first time; its tools are trusted as they are now")
         for tool in tools:
-            print(f"{tool.name}  {one_line(tool.description, 160)}")
+            print(f"{tool.name}  {safe_line(tool.description, 160)}")
         for name, reason in tools.left_out.items():
             print(f"{name}  left out: {reason}")
         for kind in _RESOURCES:
@@ -56,7 +56,7 @@ def mcp(options: argparse.Namespace) -> int:
         for prompt in tools.offers("prompts"):
             print(f"prompt {prompt.name}({', '.join(prompt.arguments)})  {prompt.description}")
         if tools.instructions:
-            print(f"instructions: {one_line(tools.instructions)}")
+            print(f"instructions: {safe_line(tools.instructions)}")
         for note in tools.notes:
             print(f"note: {note}")
         _show(tools.changed, "has changed: refused until accepted")
@@ -73,7 +73,7 @@ def _as_dict(tools: MCPTools, server: str) -> dict[str, Any]:
         "resources": [each._asdict() for each in tools.offers("resources")],
         "resource_templates": [each._asdict() for each in tools.offers("resource_templates")],
         "prompts": [each._asdict() for each in tools.offers("prompts")],
-        "instructions": one_line(tools.instructions, 8_000),
+        "instructions": safe_line(tools.instructions, 8_000),
         "notes": [*tools.notes],
         "changed": [asdict(change) for change in tools.changed],
         "new": [asdict(change) for change in tools.new],
@@ -88,7 +88,7 @@ def _accept(tools: MCPTools, server: str, names: Sequence[str]) -> None:
         print(f"{server}: nothing has changed")
 
 
-def _show(changes: Sequence[Change], what: str) -> None:
+def _show(changes: Sequence[PinChange], what: str) -> None:
     for change in changes:
         print(f"{change.name} {what}\n{change.diff}")
 

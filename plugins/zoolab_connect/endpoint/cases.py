@@ -22,7 +22,7 @@ _FOLDER = "endpoint-reports"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReportedCase:
     """One report: what the endpoint says in turn, and what a client must make of it.
 
     The columns are explained in the card of the data set.
@@ -54,7 +54,7 @@ class Case:
     rejects: list[Body]
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Case:
+    def of(cls, row: Mapping[str, Any]) -> ReportedCase:
         """Return the case that a row describes; raises `InvalidInput` if it lacks something.
 
         >>> Case.of({"id": "mine"})
@@ -76,13 +76,13 @@ class Case:
 
 
 @cache
-def all_cases() -> Mapping[str, Case]:
+def all_cases() -> Mapping[str, ReportedCase]:
     """Return all cases of the data set, by id.
 
     >>> all_cases()["chat-cut-blank"].must_not_run
     [{'name': 'cleanup'}]
     """
-    return {row["id"]: Case.of(row) for row in _rows("reports.jsonl")}
+    return {row["id"]: ReportedCase.of(row) for row in _rows("reports.jsonl")}
 
 
 @cache
@@ -91,14 +91,14 @@ def all_tools() -> Mapping[str, Body]:
     return {row["name"]: row for row in _rows("tools.jsonl")}
 
 
-def find_cases(names: Iterable[str] = ()) -> list[Case]:
+def find_cases(names: Iterable[str] = ()) -> list[ReportedCase]:
     """Return the cases of these ids, APIs or kinds; without a name, all. Raises `InvalidInput` for an unknown
     one.
 
     >>> [case.id for case in find_cases(["cut text", "gemini-safety"])]
     ['chat-text-cut', 'gemini-safety']
     """
-    found: dict[str, Case] = {}
+    found: dict[str, ReportedCase] = {}
     for name in names:
         matching = [case for case in all_cases().values() if name in (case.id, case.api, case.kind)]
         if not matching:

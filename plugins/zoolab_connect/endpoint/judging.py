@@ -14,7 +14,7 @@ from typing import Any
 
 from zoolab_connect.endpoint.cases import Body
 from zoolab_connect.endpoint.playing import Play
-from zoolab_connect.endpoint.reading import texts_in
+from zoolab_connect.endpoint.reading import texts_within
 
 #: The results, the worst one first, each with its sign and what it means.
 RESULTS: Mapping[str, tuple[str, str]] = {
@@ -29,7 +29,7 @@ _RAN = re.compile(r"ran (\w{1,64})\(([^()]{0,500})\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CaseVerdict:
     """What a program did with one case."""
 
     case: str
@@ -56,7 +56,7 @@ class Verdict:
         return f"{RESULTS[self.result][0]} {self.case}: {self.result}{told}"
 
 
-def judge(play: Play, ended_well: bool | None = None) -> Verdict:
+def judge(play: Play, ended_well: bool | None = None) -> CaseVerdict:
     """Return the verdict on a conversation.
 
     Args:
@@ -64,7 +64,7 @@ def judge(play: Play, ended_well: bool | None = None) -> Verdict:
         ended_well: Whether the program says that it has an answer; None if it does not say.
     """
     result, why = _result(play, ended_well)
-    return Verdict(play.case.id, play.case.api, result, why, len(play.requests), play.streamed)
+    return CaseVerdict(play.case.id, play.case.api, result, why, len(play.requests), play.streamed)
 
 
 def _result(play: Play, ended_well: bool | None) -> tuple[str, str]:
@@ -109,7 +109,7 @@ def calls_that_ran(requests: list[Body]) -> Counter[str]:
     most = Counter[str]()
     for body in requests:
         said = {key: value for key, value in body.items() if key != "tools"}
-        found = Counter(f"{name}({rest})" for text in texts_in(said) for name, rest in _RAN.findall(text))
+        found = Counter(f"{name}({rest})" for text in texts_within(said) for name, rest in _RAN.findall(text))
         most |= found
     return most
 

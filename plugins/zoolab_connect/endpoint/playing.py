@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
-from zoolab_connect.endpoint.cases import Body, Case
-from zoolab_connect.endpoint.reading import objects_in, turns_of
-from zoolab_connect.endpoint.strict import RULES, refusal, rejected
+from zoolab_connect.endpoint.cases import Body, ReportedCase
+from zoolab_connect.endpoint.reading import objects_in, sent_turns
+from zoolab_connect.endpoint.strict import RULES, broken_rule, rejected
 
 #: Requests of one conversation; a program that asks more often is told to stop.
 MAX_REQUESTS = 50
 
 
-class Answer(NamedTuple):
+class WireAnswer(NamedTuple):
     """What goes over the wire: a body, or the events of a stream."""
 
     status: int
@@ -27,7 +27,7 @@ class Answer(NamedTuple):
 class Play:
     """A case that is being played; every request comes in turn."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: ReportedCase) -> None:
         unknown = [rule for rule in case.refuses if rule not in RULES]
         if unknown:
             what = f"the case {excerpt(case.id)} has the unknown rule {excerpt(unknown[0])}"
@@ -50,12 +50,12 @@ class Play:
         self.streamed = False
         self._lock = Lock()
 
-    def answer(self, body: Body, *, streamed: bool) -> Answer:
+    def answer(self, body: Body, *, streamed: bool) -> WireAnswer:
         """Return the answer to a request."""
         with self._lock:
             self.heard = False
             if len(self.requests) >= MAX_REQUESTS:
-                return Answer(429, failure(self.case.api, 429, "too many requests in this conversation"))
+                return WireAnswer(429, failure(self.case.api, 429, "too many requests in this conversation"))
             self.requests.append(body)
             return self._refusal(body) or self._next(streamed=streamed)
 
@@ -70,32 +70,32 @@ class Play:
             if len(self.strays) < MAX_REQUESTS:
                 self.strays.append(address[:200])
 
-    def _next(self, *, streamed: bool) -> Answer:
+    def _next(self, *, streamed: bool) -> WireAnswer:
         place = min(self.given, len(self.case.ends) - 1)
         self.given, self.heard, self.streamed = self.given + 1, True, streamed
         reply = (self.case.streamed if streamed else self.case.plain)[place]
         if isinstance(reply, dict) and reply.keys() == {"status", "body"}:
-            return Answer(reply["status"], reply["body"])
-        return Answer(200, reply, streamed)
+            return WireAnswer(reply["status"], reply["body"])
+        return WireAnswer(200, reply, streamed)
 
-    def _refusal(self, body: Body) -> Answer | None:
+    def _refusal(self, body: Body) -> WireAnswer | None:
         case = self.case
         found = rejected(case.rejects, body)
         if found is not None:
             self.rejected.append(found["setting"])
-            return Answer(found["status"], found["body"])
+            return WireAnswer(found["status"], found["body"])
         said = case.plain[: self.given]
-        why = refusal(case.refuses, case.api, body, said)
+        why = broken_rule(case.refuses, case.api, body, said)
         if why is not None:
             self.refused.append(why)
-        elif self.given and any(turn.side == "assistant" for turn in turns_of(case.api, body)):
+        elif self.given and any(turn.side == "assistant" for turn in sent_turns(case.api, body)):
             why = self._missing(body)
-        return None if why is None else Answer(400, failure(case.api, 400, why))
+        return None if why is None else WireAnswer(400, failure(case.api, 400, why))
 
     def _missing(self, body: Body) -> str | None:
         """Return what the server misses in a conversation that comes back; a changed text is only noted."""
         case = self.case
-        texts = [text.strip() for turn in turns_of(case.api, body) for text in turn.texts]
+        texts = [text.strip() for turn in sent_turns(case.api, body) for text in turn.texts]
         self.lost += [f"the text {excerpt(text)}" for text in case.must_say if text not in texts]
         missing = [each for each in case.must_return if not _stands_in(each, body)]
         self.lost += [excerpt(encode(each), 120) for each in missing]

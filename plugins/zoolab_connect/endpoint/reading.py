@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from zoolab_connect.endpoint.cases import Body
 
 
-class Call(NamedTuple):
+class SentCall(NamedTuple):
     """A call that the model made, as the program sent it back."""
 
     id: Any
@@ -20,32 +20,32 @@ class Call(NamedTuple):
     arguments: Any
 
 
-class Turn(NamedTuple):
+class SentTurn(NamedTuple):
     """What one side said: the assistant (`assistant`), tools (`results`), or anyone else (`other`)."""
 
     side: str
     texts: tuple[str, ...] = ()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[SentCall, ...] = ()
     #: The ids of the calls that results belong to, or their names where an API has no ids.
     results: tuple[Any, ...] = ()
     #: Whether some part of it is an empty text, or it has no parts at all.
     blank: bool = False
 
 
-def turns_of(api: str, body: Body) -> list[Turn]:
+def sent_turns(api: str, body: Body) -> list[SentTurn]:
     """Return the turns of a request in their order; results in a row are one turn.
 
     >>> call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
     >>> said = {"role": "assistant", "content": None, "tool_calls": [call]}
     >>> result = {"role": "tool", "tool_call_id": "a", "content": "1"}
-    >>> turns_of("chat", {"messages": [said, result]})[1].results
+    >>> sent_turns("chat", {"messages": [said, result]})[1].results
     ('a',)
     """
-    joined: list[Turn] = []
+    joined: list[SentTurn] = []
     for turn in _READERS[api](body):
         before = joined[-1] if joined else None
         if before is not None and before.side == turn.side and turn.side != "other" and _may_join(api, turn):
-            joined[-1] = Turn(
+            joined[-1] = SentTurn(
                 turn.side,
                 before.texts + turn.texts,
                 before.calls + turn.calls,
@@ -57,7 +57,7 @@ def turns_of(api: str, body: Body) -> list[Turn]:
     return joined
 
 
-def _may_join(api: str, turn: Turn) -> bool:
+def _may_join(api: str, turn: SentTurn) -> bool:
     """Return whether two may join: results in each API; items of the assistant where they are its messages in
     pieces.
     """
@@ -75,7 +75,7 @@ def object_in(value: Any, key: str) -> Body:
     return inner if isinstance(inner, dict) else {}
 
 
-def texts_in(value: Any) -> Iterator[str]:
+def texts_within(value: Any) -> Iterator[str]:
     """Yield every text in a JSON value, keys left out."""
     waiting = [value]
     while waiting:
@@ -109,41 +109,41 @@ def _content_texts(content: Any) -> tuple[str, ...]:
     return (joined,) if joined.strip() else ()
 
 
-def _chat(body: Body) -> Iterator[Turn]:
+def _chat(body: Body) -> Iterator[SentTurn]:
     for message in objects(body.get("messages")):
         role = message.get("role")
         if role == "tool":
-            yield Turn("results", results=(message.get("tool_call_id"),))
+            yield SentTurn("results", results=(message.get("tool_call_id"),))
         elif role == "assistant":
             calls = tuple(_function_call(call) for call in objects(message.get("tool_calls")))
             texts = _content_texts(message.get("content"))
-            yield Turn("assistant", texts, calls, blank=not texts and not calls)
+            yield SentTurn("assistant", texts, calls, blank=not texts and not calls)
         else:
-            yield Turn("other")
+            yield SentTurn("other")
 
 
-def _function_call(call: Body) -> Call:
+def _function_call(call: Body) -> SentCall:
     function = object_in(call, "function")
-    return Call(call.get("id"), function.get("name"), function.get("arguments"))
+    return SentCall(call.get("id"), function.get("name"), function.get("arguments"))
 
 
-def _responses(body: Body) -> Iterator[Turn]:
+def _responses(body: Body) -> Iterator[SentTurn]:
     for item in objects(body.get("input")):
         kind = item.get("type", "message")
         if kind == "function_call":
-            call = Call(item.get("call_id"), item.get("name"), item.get("arguments"))
-            yield Turn("assistant", calls=(call,))
+            call = SentCall(item.get("call_id"), item.get("name"), item.get("arguments"))
+            yield SentTurn("assistant", calls=(call,))
         elif kind == "function_call_output":
-            yield Turn("results", results=(item.get("call_id"),))
+            yield SentTurn("results", results=(item.get("call_id"),))
         elif kind == "reasoning":
-            yield Turn("assistant")
+            yield SentTurn("assistant")
         elif item.get("role") == "assistant":
-            yield Turn("assistant", _content_texts(item.get("content")))
+            yield SentTurn("assistant", _content_texts(item.get("content")))
         else:
-            yield Turn("other")
+            yield SentTurn("other")
 
 
-def _anthropic(body: Body) -> Iterator[Turn]:
+def _anthropic(body: Body) -> Iterator[SentTurn]:
     for message in objects(body.get("messages")):
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
@@ -151,36 +151,36 @@ def _anthropic(body: Body) -> Iterator[Turn]:
         blank = not blocks or any(not isinstance(text, str) or not text.strip() for text in texts)
         if message.get("role") == "assistant":
             used = [block for block in blocks if block.get("type") == "tool_use"]
-            calls = tuple(Call(use.get("id"), use.get("name"), use.get("input")) for use in used)
-            yield Turn("assistant", _content_texts(content), calls, blank=blank)
+            calls = tuple(SentCall(use.get("id"), use.get("name"), use.get("input")) for use in used)
+            yield SentTurn("assistant", _content_texts(content), calls, blank=blank)
             continue
         results = [block.get("tool_use_id") for block in blocks if block.get("type") == "tool_result"]
         if results:
-            yield Turn("results", results=tuple(results), blank=blank)
+            yield SentTurn("results", results=tuple(results), blank=blank)
         if len(results) < len(blocks) or not blocks:
-            yield Turn("other", blank=blank)
+            yield SentTurn("other", blank=blank)
 
 
-def _gemini(body: Body) -> Iterator[Turn]:
+def _gemini(body: Body) -> Iterator[SentTurn]:
     for content in objects(body.get("contents")):
         parts = objects(content.get("parts"))
         blank = not parts or any(not part for part in parts)
         if content.get("role") == "model":
             asked = [object_in(part, "functionCall") for part in parts if "functionCall" in part]
-            calls = tuple(Call(call.get("id"), call.get("name"), call.get("args", {})) for call in asked)
+            calls = tuple(SentCall(call.get("id"), call.get("name"), call.get("args", {})) for call in asked)
             said = [part for part in parts if not part.get("thought")]
-            yield Turn("assistant", _content_texts(said), calls, blank=blank)
+            yield SentTurn("assistant", _content_texts(said), calls, blank=blank)
             continue
         results = [
             object_in(part, "functionResponse").get("name") for part in parts if "functionResponse" in part
         ]
         if results:
-            yield Turn("results", results=tuple(results), blank=blank)
+            yield SentTurn("results", results=tuple(results), blank=blank)
         if len(results) < len(parts) or not parts:
-            yield Turn("other", blank=blank)
+            yield SentTurn("other", blank=blank)
 
 
-_READERS: Mapping[str, Callable[[Body], Iterator[Turn]]] = {
+_READERS: Mapping[str, Callable[[Body], Iterator[SentTurn]]] = {
     "chat": _chat,
     "responses": _responses,
     "anthropic": _anthropic,

@@ -12,9 +12,9 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
-from zoolab_connect.endpoint.cases import Body, Case, find_cases
-from zoolab_connect.endpoint.judging import Verdict, judge
-from zoolab_connect.endpoint.playing import Answer, Play, events, failure
+from zoolab_connect.endpoint.cases import Body, ReportedCase, find_cases
+from zoolab_connect.endpoint.judging import CaseVerdict, judge
+from zoolab_connect.endpoint.playing import Play, WireAnswer, events, failure
 
 #: Bytes of a request.
 MAX_BYTES = 4 << 20
@@ -33,7 +33,7 @@ _PATHS: Mapping[str, str] = {
 class Endpoint:
     """Some cases on a port of 127.0.0.1, until it is closed. Each case has an address of its own."""
 
-    def __init__(self, cases: Iterable[Case], port: int = 0) -> None:
+    def __init__(self, cases: Iterable[ReportedCase], port: int = 0) -> None:
         self.plays: Mapping[str, Play] = {case.id: Play(case) for case in cases}
         try:
             self._server = _Server(("127.0.0.1", port), _Handler)
@@ -64,7 +64,7 @@ class Endpoint:
         """Return the address of a case."""
         return f"{self.root}/{id}"
 
-    def verdict(self, ended_well: bool | None = None) -> Verdict:
+    def verdict(self, ended_well: bool | None = None) -> CaseVerdict:
         """Return the verdict on the first case.
 
         Args:
@@ -72,13 +72,13 @@ class Endpoint:
         """
         return judge(next(iter(self.plays.values())), ended_well)
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[CaseVerdict]:
         """Return the verdicts on the cases for which requests came."""
         return [judge(play) for play in self.plays.values() if play.requests or play.strays]
 
 
 @contextmanager
-def endpoint(*cases: Case | str | Mapping[str, Any], port: int = 0) -> Iterator[Endpoint]:
+def endpoint(*cases: ReportedCase | str | Mapping[str, Any], port: int = 0) -> Iterator[Endpoint]:
     """Play cases on loopback while the block runs.
 
     Args:
@@ -99,13 +99,13 @@ def endpoint(*cases: Case | str | Mapping[str, Any], port: int = 0) -> Iterator[
         server.close()
 
 
-def _cases(given: Iterable[Case | str | Mapping[str, Any]]) -> list[Case]:
-    made: list[Case] = []
+def _cases(given: Iterable[ReportedCase | str | Mapping[str, Any]]) -> list[ReportedCase]:
+    made: list[ReportedCase] = []
     for each in given:
         if isinstance(each, str):
             made += find_cases([each])
         else:
-            made.append(each if isinstance(each, Case) else Case.of(each))
+            made.append(each if isinstance(each, ReportedCase) else ReportedCase.of(each))
     return made
 
 
@@ -154,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail("chat", 403, "this server answers programs on this machine alone")
         elif self.path.endswith("/v1/models"):
             model = {"id": "any", "object": "model", "created": 1, "owned_by": "zoolab"}
-            self._send("chat", Answer(200, {"object": "list", "data": [model]}))
+            self._send("chat", WireAnswer(200, {"object": "list", "data": [model]}))
         else:
             self._fail("chat", 404, "this endpoint takes POST")
 
@@ -177,9 +177,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _fail(self, api: str, status: int, message: str) -> None:
         self.close_connection = True
-        self._send(api, Answer(status, failure(api, status, message)))
+        self._send(api, WireAnswer(status, failure(api, status, message)))
 
-    def _send(self, api: str, answer: Answer) -> None:
+    def _send(self, api: str, answer: WireAnswer) -> None:
         if answer.streamed:
             pieces = events(api, answer.content)
             kind = "application/x-ndjson" if api == "ollama" else "text/event-stream"

@@ -17,7 +17,7 @@ from typing import Any
 
 from zoolab.jsontext import excerpt
 from zoolab_connect.endpoint.cases import Body
-from zoolab_connect.endpoint.reading import Turn, object_in, objects, turns_of
+from zoolab_connect.endpoint.reading import SentTurn, object_in, objects, sent_turns
 
 #: A rule: the API, the body, and the replies before it in their plain form.
 Rule = Callable[[str, Body, Sequence[Any]], str | None]
@@ -29,19 +29,19 @@ _OBJECTS = ("anthropic", "gemini", "ollama")
 _THINKING = ("thinking", "redacted_thinking", "tool_use")
 
 
-def refusal(rules: Sequence[str], api: str, body: Body, said: Sequence[Any] = ()) -> str | None:
+def broken_rule(rules: Sequence[str], api: str, body: Body, said: Sequence[Any] = ()) -> str | None:
     """Return what the first of these rules that is broken says; None if the server takes the request.
 
     >>> bad = {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}
-    >>> refusal(["names", "arguments"], "chat", {"messages": [bad]})
+    >>> broken_rule(["names", "arguments"], "chat", {"messages": [bad]})
     'the arguments of a call of "f" are not a JSON object'
     """
     return next(filter(None, (RULES[rule](api, body, said) for rule in rules)), None)
 
 
-def check_arguments(api: str, body: Body, _said: Sequence[Any]) -> str | None:
+def check_argument_objects(api: str, body: Body, _said: Sequence[Any]) -> str | None:
     """Check that the arguments of each call are an object, or the text of one."""
-    for turn in turns_of(api, body):
+    for turn in sent_turns(api, body):
         for call in turn.calls:
             value = call.arguments if api in _OBJECTS else _parsed(call.arguments)
             if not isinstance(value, dict):
@@ -58,7 +58,7 @@ def _parsed(text: Any) -> Any:
 
 def check_names(api: str, body: Body, _said: Sequence[Any]) -> str | None:
     """Check that each call has a name of letters, digits and a few marks."""
-    for turn in turns_of(api, body):
+    for turn in sent_turns(api, body):
         for call in turn.calls:
             if not isinstance(call.name, str) or not _NAME.fullmatch(call.name):
                 return f"{excerpt(call.name)} is not the name of a function"
@@ -70,7 +70,7 @@ def check_ids(api: str, body: Body, _said: Sequence[Any]) -> str | None:
     message.
     """
     seen = list[Any]()
-    for turn in turns_of(api, body):
+    for turn in sent_turns(api, body):
         ids = [call.id for call in turn.calls]
         if any(not isinstance(id, str) or not id for id in ids):
             return "a call has no id"
@@ -82,7 +82,7 @@ def check_ids(api: str, body: Body, _said: Sequence[Any]) -> str | None:
 
 def check_ids_of_nine(api: str, body: Body, _said: Sequence[Any]) -> str | None:
     """Check that the ids of calls and results are nine letters and digits, as Mistral has them."""
-    turns = turns_of(api, body)
+    turns = sent_turns(api, body)
     ids = [call.id for turn in turns for call in turn.calls] + [id for turn in turns for id in turn.results]
     wrong = [id for id in ids if not isinstance(id, str) or not _OF_NINE.fullmatch(id)]
     return f"the id {excerpt(wrong[0])} is not nine letters and digits" if wrong else None
@@ -90,11 +90,11 @@ def check_ids_of_nine(api: str, body: Body, _said: Sequence[Any]) -> str | None:
 
 def check_pairs(api: str, body: Body, _said: Sequence[Any]) -> str | None:
     """Check that each call has one result, directly after its turn, and each result has a call."""
-    turns = turns_of(api, body)
+    turns = sent_turns(api, body)
     if api == "responses":
         kept = body.get("previous_response_id") is not None
         return _items_pair(turns, kept=kept)
-    for before, turn in zip([Turn("other"), *turns], [*turns, Turn("other")], strict=True):
+    for before, turn in zip([SentTurn("other"), *turns], [*turns, SentTurn("other")], strict=True):
         asked = [call.name if api == "gemini" else call.id for call in before.calls]
         found = list(turn.results)
         if before.side != "assistant" and not found:
@@ -106,7 +106,7 @@ def check_pairs(api: str, body: Body, _said: Sequence[Any]) -> str | None:
     return None
 
 
-def _items_pair(turns: Sequence[Turn], *, kept: bool) -> str | None:
+def _items_pair(turns: Sequence[SentTurn], *, kept: bool) -> str | None:
     """Check that, in Responses, calls and outputs pair wherever they stand; the server may hold the calls."""
     asked = [call.id for turn in turns for call in turn.calls]
     found = [id for turn in turns for id in turn.results]
@@ -124,7 +124,7 @@ def _unpaired(asked: Sequence[Any], found: Sequence[Any]) -> str:
 
 def check_empty(api: str, body: Body, _said: Sequence[Any]) -> str | None:
     """Check that no turn is empty, and no block is an empty text."""
-    for turn in turns_of(api, body):
+    for turn in sent_turns(api, body):
         if turn.blank:
             return f"a message of the {'assistant' if turn.side == 'assistant' else 'user'} is empty"
     return None
@@ -169,7 +169,7 @@ def _mark(item: Body) -> tuple[str, str]:
 
 
 RULES: Mapping[str, Rule] = {
-    "arguments": check_arguments,
+    "arguments": check_argument_objects,
     "names": check_names,
     "ids": check_ids,
     "ids_of_nine": check_ids_of_nine,

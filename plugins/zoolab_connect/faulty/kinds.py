@@ -77,7 +77,7 @@ def draw(*what: Any) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FaultPlan:
     """Which faults are wanted, how often each, and the seed."""
 
     rates: Mapping[str, float]
@@ -101,7 +101,7 @@ class Plan:
         return self.times is None or before < self.times
 
 
-def make_plan(faults: Iterable[str] | Mapping[str, float], seed: int | str, times: int | None) -> Plan:
+def make_plan(faults: Iterable[str] | Mapping[str, float], seed: int | str, times: int | None) -> FaultPlan:
     """Return the plan for names of faults, or for a mapping from names to rates; `InvalidInput` if one is
     wrong.
     """
@@ -115,4 +115,4 @@ def make_plan(faults: Iterable[str] | Mapping[str, float], seed: int | str, time
             raise InvalidInput(f"the rate of {name} is {excerpt(rate)}", expected="a number from 0 to 1")
     if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
         raise InvalidInput(f"times={excerpt(times)}", expected="a number of at least 1")
-    return Plan(rates, seed, times)
+    return FaultPlan(rates, seed, times)

@@ -16,8 +16,16 @@ from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request, without
 from zoolab.tools import ToolRegistry
 from zoolab_connect.faulty.kinds import FAULTS, SECRET, check_table, make_plan
-from zoolab_connect.faulty.replies import CALLS, REPLIES, SAME_CALL, Asked, break_reply, repeat_call
-from zoolab_connect.faulty.tools import AFTER, BEFORE, DEFINED, FaultyTool, Pace, defined_faults, original_of
+from zoolab_connect.faulty.replies import CALLS, REPLIES, SAME_CALL, AskedRequest, break_reply, repeat_call
+from zoolab_connect.faulty.tools import (
+    AFTER,
+    BEFORE,
+    DEFINED,
+    FaultyTool,
+    ToolPace,
+    defined_faults,
+    original_of,
+)
 
 #: What the endpoint says with a status.
 SAYS = {
@@ -73,7 +81,7 @@ class Faulty(AbstractContextManager["Faulty"]):
         self.inner = model
         self.plan = make_plan(faults, seed, times)
         check_table((name for name in self.plan.rates if name in FAULTS), BROKEN)
-        self._pace = Pace(slow_seconds, hang_seconds)
+        self._pace = ToolPace(slow_seconds, hang_seconds)
         said = about(model)
         self.model, self.settings, self.calls = said.name, said.settings, said.calls
         #: Who answers, for a recording.
@@ -83,7 +91,7 @@ class Faulty(AbstractContextManager["Faulty"]):
         return f"<Faulty {self.inner!r}>"
 
     def __call__(self, request: Request) -> Reply:
-        asked = Asked.of(request, name_without_ids(request))
+        asked = AskedRequest.of(request, name_without_ids(request))
         self._reach(asked)
         # The reply that is repeated is the one before this: it does not count.
         may_repeat = self.plan.allows(len(asked.turns) - 1)
@@ -107,7 +115,7 @@ class Faulty(AbstractContextManager["Faulty"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _reach(self, asked: Asked) -> None:
+    def _reach(self, asked: AskedRequest) -> None:
         """Get through to the model, or raise the error that a client meets at such an endpoint."""
         wanted = self.plan.ranked(REQUESTS, asked.key) if self.plan.allows(len(asked.turns)) else []
         if not wanted:

@@ -20,7 +20,7 @@ from zoolab.jsontext import encode
 from zoolab.records import Message, Reply, Request, without
 from zoolab.schema.checker import SchemaChecker
 from zoolab_connect.apis.messages import json_object
-from zoolab_connect.faulty.kinds import FaultKind, Plan, draw
+from zoolab_connect.faulty.kinds import FaultKind, FaultPlan, draw
 
 MANY = 20
 MARKUP = "</script><img src=x onerror=\"alert('zoolab')\"><script>alert('zoolab')</script>\x1b[2J"
@@ -44,7 +44,7 @@ Schemas = Mapping[str, Schema]
 WireCall = dict[str, Any]
 
 
-class Asked(NamedTuple):
+class AskedRequest(NamedTuple):
     """A request, what names it, and the assistant's messages since the user's last question."""
 
     request: Request
@@ -52,14 +52,14 @@ class Asked(NamedTuple):
     turns: tuple[Message, ...]
 
     @classmethod
-    def of(cls, request: Request, key: str) -> Asked:
+    def of(cls, request: Request, key: str) -> AskedRequest:
         """Return what is known of a request."""
         said = takewhile(lambda message: message.get("role") != "user", reversed(request.messages))
         turns = [message for message in said if message.get("role") == "assistant"]
         return cls(request, key, tuple(reversed(turns)))
 
 
-def break_reply(reply: Reply, asked: Asked, plan: Plan) -> Reply:
+def break_reply(reply: Reply, asked: AskedRequest, plan: FaultPlan) -> Reply:
     """Return the reply with one fault, or with one in each of its calls, and their marks."""
     if not plan.allows(len(asked.turns)):
         return reply
@@ -81,7 +81,7 @@ def break_reply(reply: Reply, asked: Asked, plan: Plan) -> Reply:
 SAME_CALL = "same_call"
 
 
-def repeat_call(asked: Asked) -> Reply | None:
+def repeat_call(asked: AskedRequest) -> Reply | None:
     """Return the last call once more, whatever came of it; None if there was none."""
     last = next((message for message in reversed(asked.turns) if calls_in(message)), None)
     if last is None:
@@ -92,7 +92,7 @@ def repeat_call(asked: Asked) -> Reply | None:
 
 
 def break_calls(
-    calls: Sequence[WireCall], schemas: Schemas, plan: Plan, key: str
+    calls: Sequence[WireCall], schemas: Schemas, plan: FaultPlan, key: str
 ) -> tuple[list[WireCall], list[Fault]]:
     """Return the calls of a reply with at most one fault each, and the marks; `key` names the request."""
     broken, faults = list(calls), list[Fault]()
@@ -129,10 +129,10 @@ def _mark(name: str, before: WireCall, made: WireCall, slot: int) -> Fault:
         old, new, what = before, made, "id"
     elif old.get("name") != new.get("name"):
         what = "name"
-    return Fault(name, f"{what} of {tool}", text_of(old.get(what)), text_of(new.get(what)), slot=slot)
+    return Fault(name, f"{what} of {tool}", wire_text(old.get(what)), wire_text(new.get(what)), slot=slot)
 
 
-def text_of(value: Any) -> str:
+def wire_text(value: Any) -> str:
     """Return what was on the wire, as text of bounded length."""
     text = value if isinstance(value, str) else encode(value)
     return text if len(text) <= MAX_KEPT else f"{text[:MAX_KEPT]}… ({len(text):,} characters)"
@@ -149,8 +149,8 @@ def calls_in(message: Message) -> list[WireCall]:
 def _said(message: Message) -> str:
     said = message.get("content") or ""
     calls = [call["function"] for call in calls_in(message)]
-    named = ", ".join(f"{call.get('name')}({text_of(call.get('arguments'))})" for call in calls)
-    return text_of(" ".join(part for part in (text_of(said), named) if part))
+    named = ", ".join(f"{call.get('name')}({wire_text(call.get('arguments'))})" for call in calls)
+    return wire_text(" ".join(part for part in (wire_text(said), named) if part))
 
 
 def _empty(message: Message) -> Message | None:

@@ -13,7 +13,7 @@ serve.py       a registry as an MCP server
 """
 
 from zoolab_connect.mcp.client import MCPTools
-from zoolab_connect.mcp.listing import Change, Offer
+from zoolab_connect.mcp.listing import Offer, PinChange
 from zoolab_connect.mcp.serve import serve
 
-__all__ = ["Change", "MCPTools", "Offer", "serve"]
+__all__ = ["MCPTools", "Offer", "PinChange", "serve"]

@@ -18,12 +18,12 @@ from zoolab.records import Message
 from zoolab.secrets import scrub
 from zoolab.tools import Risk, Tool, ToolRegistry
 from zoolab_connect.mcp.listing import (
-    Change,
     Listed,
-    compare,
-    one_line,
+    PinChange,
+    compare_with_pins,
     pins_folder,
     read_pins,
+    safe_line,
     sort_out,
     write_pins,
 )
@@ -31,13 +31,13 @@ from zoolab_connect.mcp.listing import (
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
-    from zoolab_connect.mcp.connection import Connection
+    from zoolab_connect.mcp.connection import ServerConnection
     from zoolab_connect.mcp.listing import Offer
 
 MAX_ERROR = 2_000
 
 
-def value_of(result: CallToolResult) -> Any:
+def result_value(result: CallToolResult) -> Any:
     """Return the structured value of a result, or its text without one; raises `ExecutionFailed` for an
     error.
 
@@ -85,11 +85,11 @@ def _words(block: Any) -> str:
         return str(block.text)
     if block.type == "resource_link":
         size = "of unknown size" if block.size is None else f"{block.size:,} bytes"
-        return f"[resource {one_line(block.uri)}, {size}, not fetched]"
+        return f"[resource {safe_line(block.uri)}, {size}, not fetched]"
     if block.type == "resource":
-        what, data = f"resource {one_line(block.resource.uri)}", getattr(block.resource, "blob", None)
+        what, data = f"resource {safe_line(block.resource.uri)}", getattr(block.resource, "blob", None)
     else:
-        what, data = f"{block.type} of type {one_line(block.mime_type, 80)}", block.data
+        what, data = f"{block.type} of type {safe_line(block.mime_type, 80)}", block.data
     length = len(block.resource.text.encode()) if data is None else _size(data)
     return f"[{what}, {length:,} bytes, not shown]"
 
@@ -104,7 +104,7 @@ def _text_of(contents: Any) -> str:
     data = getattr(contents, "blob", None)
     if data is None:
         return str(contents.text)
-    return f"[{one_line(contents.mime_type or 'data', 80)}, {_size(data):,} bytes, not shown]"
+    return f"[{safe_line(contents.mime_type or 'data', 80)}, {_size(data):,} bytes, not shown]"
 
 
 _ADDRESS = re.compile(r"https?://[!-~]+\Z")
@@ -156,7 +156,7 @@ class MCPTools:
         address = command if isinstance(command, str) else ""
         if not command or (address and not _ADDRESS.match(address)):
             a_command = 'a list, for instance ["python", "s.py"], or an address that begins with http'
-            raise InvalidInput(f"the command is {one_line(repr(command))}", expected=a_command)
+            raise InvalidInput(f"the command is {safe_line(repr(command))}", expected=a_command)
         if (env or cwd) if address else headers:
             who = "headers are for a server at an address, env and cwd for one that is started"
             raise InvalidInput(who, advice="leave them out")
@@ -176,7 +176,7 @@ class MCPTools:
         self._command = address or [*map(str, command)]
         self._env, self._cwd, self._headers = env or {}, cwd, headers or {}
         self._patience, self._timeout = patience, timeout
-        self._connection: Connection | None = None
+        self._connection: ServerConnection | None = None
         self._pinned: dict[str, Listed] = {}
         self._listed: list[Listed] | None = None
         self._seen: dict[str, Listed] = {}
@@ -239,14 +239,14 @@ class MCPTools:
         return self._registry
 
     @property
-    def changed(self) -> tuple[Change, ...]:
+    def changed(self) -> tuple[PinChange, ...]:
         """The tools that are not as they were pinned, with the difference; refused until accepted."""
-        return compare(self._pinned, self._seen)[0]
+        return compare_with_pins(self._pinned, self._seen)[0]
 
     @property
-    def new(self) -> tuple[Change, ...]:
+    def new(self) -> tuple[PinChange, ...]:
         """The tools that were not there when the server was pinned; refused until accepted."""
-        return compare(self._pinned, self._seen)[1]
+        return compare_with_pins(self._pinned, self._seen)[1]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -293,17 +293,17 @@ class MCPTools:
         write_pins(self._path, self.name, self._pinned.values())
         self._rebuild()
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> ServerConnection:
         needs("mcp_types", "mcp")
-        from zoolab_connect.mcp.connection import Connection, Endpoint, Process
+        from zoolab_connect.mcp.connection import LocalServer, RemoteServer, ServerConnection
 
         if isinstance(self._command, str):
-            server: Process | Endpoint = Endpoint(self._command, self._headers, self._timeout)
+            server: LocalServer | RemoteServer = RemoteServer(self._command, self._headers, self._timeout)
         else:
-            server = Process(self._command, self._env, self._cwd)
-        return Connection(self.name, server, self._patience, self._timeout)
+            server = LocalServer(self._command, self._env, self._cwd)
+        return ServerConnection(self.name, server, self._patience, self._timeout)
 
-    def _running(self) -> Connection:
+    def _running(self) -> ServerConnection:
         if self._connection is None:
             raise ResourceNotFound(f"the MCP server {self.name} has been closed", advice="start it again")
         return self._connection
@@ -322,7 +322,7 @@ class MCPTools:
                 f"{name} has another description than the one that you accepted",
                 advice=f"read it in .changed, then call accept({name!r})",
             )
-        return value_of(await connection.call_tool(listed.name, arguments))
+        return result_value(await connection.call_tool(listed.name, arguments))
 
     def _see(self, listed: list[Listed]) -> None:
         if listed != self._listed:  # compiling the schemas takes longer than most calls

@@ -2,11 +2,11 @@
 
 The thread makes it work inside a notebook, whose own loop is busy. Two kinds of servers have `speaking`:
 
-- `Process` starts a command and speaks over stdio. Messages are bounded lines, and each is checked before the
+- `LocalServer` starts a command and speaks over stdio. Messages are bounded lines, and each is checked before the
   client gets it. Only answers and requests go on: the client declines the requests, and nothing here needs
   the notifications, so they are dropped. The official transport has no such bounds, and it leaves what the
   server has started if the server itself ends in time.
-- `Endpoint` speaks over streamable HTTP, through the official transport, which reads an answer of any size,
+- `RemoteServer` speaks over streamable HTTP, through the official transport, which reads an answer of any size,
   and whose session ends if a connection breaks. Here each answer is bounded, and whatever goes wrong on the
   way is an error of that one request. The stream of notifications is not opened.
 """
@@ -46,7 +46,7 @@ from zoolab_connect.mcp.listing import (
     MAX_UNASKED,
     Listed,
     Offer,
-    one_line,
+    safe_line,
 )
 from zoolab_connect.mcp.reading import (
     SPOILED,
@@ -54,9 +54,9 @@ from zoolab_connect.mcp.reading import (
     Kind,
     Spoiled,
     entries_in,
+    first_problem,
     offer_in,
-    problem_of,
-    read_message,
+    parse_message,
     remark_of,
     structured_in,
     tool_in,
@@ -87,11 +87,11 @@ def _to_open(error: MCPError) -> str:
     told = error.data if error.code == types.URL_ELICITATION_REQUIRED else None
     asked = told.get("elicitations") if isinstance(told, dict) else None
     found = [each.get("url") for each in asked if isinstance(each, dict)] if isinstance(asked, list) else []
-    urls = [one_line(url) for url in found[:_MOST_URLS] if isinstance(url, str)]
+    urls = [safe_line(url) for url in found[:_MOST_URLS] if isinstance(url, str)]
     return f"; it wants the user to open {', '.join(urls)} first" if urls else ""
 
 
-class Process:
+class LocalServer:
     """A server that runs, in a process group of its own, and what is said to it and by it."""
 
     #: What to do if it fails. The command is not repeated: it may hold keys, and the model may read this.
@@ -143,7 +143,7 @@ class Process:
             )
         except (OSError, ValueError) as error:
             raise InvalidInput(
-                f"cannot start {one_line(self._command[0])}: {getattr(error, 'strerror', None) or error}",
+                f"cannot start {safe_line(self._command[0])}: {getattr(error, 'strerror', None) or error}",
                 advice="check the command, its folder, and that the program is on PATH",
             ) from None
 
@@ -169,7 +169,7 @@ class Process:
                         number = None
                     message = message[0].as_error(), message[1]
                 elif isinstance(message[0], types.JSONRPCError) and number is None:
-                    _note(self.notes, f"an error outside of all calls: {one_line(message[0].error.message)}")
+                    _note(self.notes, f"an error outside of all calls: {safe_line(message[0].error.message)}")
                 elif number is None:
                     self.hear(message[0])
                 elif not asks and not is_awaited:
@@ -202,13 +202,13 @@ class Process:
             code = await self._exit_code()
             self.fault = "closed its output" if code is None else f"ended with exit code {code}"
             lines = self._complaint.decode(errors="replace").split("\n")[-4:]
-            last = " / ".join(one_line(line, 100) for line in lines).strip(" /")
+            last = " / ".join(safe_line(line, 100) for line in lines).strip(" /")
             self.fault += f"; its last words: {last}" if last else ""
             return None
         try:
-            return read_message(line), len(line)
+            return parse_message(line), len(line)
         except ValueError:
-            said = one_line(line[:400].decode(errors="replace"), 80)
+            said = safe_line(line[:400].decode(errors="replace"), 80)
             _note(
                 self.notes,
                 f"it printed a line that is not an MCP message: {said} (standard error is for these)",
@@ -261,7 +261,7 @@ class Process:
                     os.kill(int(path.parent.name), signal.SIGKILL)
 
 
-class Endpoint:
+class RemoteServer:
     """A server at an address, and what is said to it and by it."""
 
     def __init__(self, address: str, headers: Mapping[str, str], timeout: float) -> None:
@@ -387,9 +387,9 @@ def _unfit(came: httpx2.Response) -> str:
     if not came.content.strip():
         return f"answered {came.status_code} {came.reason_phrase} with nothing in it"
     try:
-        message = read_message(came.content)
+        message = parse_message(came.content)
     except ValueError:
-        said = one_line(came.content[:400].decode(errors="replace"), 80)
+        said = safe_line(came.content[:400].decode(errors="replace"), 80)
         return f"sent an answer that is not an MCP message: {said}"
     if isinstance(message, Spoiled):
         return f"sent a message {message.why}"
@@ -423,10 +423,12 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._response.aclose()
 
 
-class Connection:
+class ServerConnection:
     """A server that is running, and the client that speaks with it; see `MCPTools` for what it is given."""
 
-    def __init__(self, name: str, server: Process | Endpoint, patience: float, timeout: float) -> None:
+    def __init__(
+        self, name: str, server: LocalServer | RemoteServer, patience: float, timeout: float
+    ) -> None:
         """Start or find the server and shake hands with it; raises `InvalidInput` if that fails."""
         self.name, self._server, self._patience, self._timeout = name, server, patience, timeout
         self._notes: dict[str, None] = {}
@@ -571,10 +573,10 @@ class Connection:
             if fault := self._server.fault_in(error):
                 raise ToolIOError(f"{who} {fault}", advice=self._server.advice) from None
             kind_of = NotOffered if error.code == types.METHOD_NOT_FOUND else ExecutionFailed
-            raise kind_of(f"{who} refused: {one_line(error.message)}{_to_open(error)}") from None
+            raise kind_of(f"{who} refused: {safe_line(error.message)}{_to_open(error)}") from None
         except ValidationError as error:
             raise ToolIOError(
-                f"{who} sent a response that is not valid MCP: {problem_of(error)}", advice=_REPORT
+                f"{who} sent a response that is not valid MCP: {first_problem(error)}", advice=_REPORT
             ) from None
 
     async def _live(self, *, task_status: Any) -> None:
@@ -605,6 +607,6 @@ class Connection:
         except TimeoutError:
             return f"did not start within {self._patience:g} s{self._evidence()}"
         except Exception as error:
-            why = problem_of(error) if isinstance(error, ValidationError) else one_line(str(error))
+            why = first_problem(error) if isinstance(error, ValidationError) else safe_line(str(error))
             return self._server.fault_in(error) or f"did not complete the handshake: {why}"
         return ""

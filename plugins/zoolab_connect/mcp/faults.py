@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 
-from zoolab_connect.mcp.listing import one_line
+from zoolab_connect.mcp.listing import safe_line
 
 #: Marks the errors that zoolab itself answers in place of a server.
 OWN = "zoolab/fault"
@@ -35,7 +35,7 @@ def fault_of(error: Exception) -> str:
     'did not answer in time'
     """
     begin = next(words for kind, words in _FAULTS if isinstance(error, kind))
-    return ": ".join(filter(None, (begin, one_line(str(error))))) or type(error).__name__
+    return ": ".join(filter(None, (begin, safe_line(str(error))))) or type(error).__name__
 
 
 def refusal_of(came: httpx2.Response) -> str:
@@ -43,13 +43,13 @@ def refusal_of(came: httpx2.Response) -> str:
     what = f"answered {came.status_code} {came.reason_phrase}".rstrip()
     if came.next_request is not None:
         to = came.next_request.url.copy_with(userinfo=b"", query=None, fragment=None)
-        return f"{what}: a redirect to {one_line(str(to), 120)}, which is not followed"
+        return f"{what}: a redirect to {safe_line(str(to), 120)}, which is not followed"
     if came.status_code == 401:
-        challenge = one_line(came.headers.get("www-authenticate", ""), 200)
+        challenge = safe_line(came.headers.get("www-authenticate", ""), 200)
         what += ": it wants a token" + (f" (WWW-Authenticate: {challenge})" if challenge else "")
-    if wait := one_line(came.headers.get("retry-after", ""), 40):
+    if wait := safe_line(came.headers.get("retry-after", ""), 40):
         what += f" (Retry-After: {wait})"
-    said = one_line(came.text[:400], 80)
+    said = safe_line(came.text[:400], 80)
     return f"{what}: {said}" if said else what
 
 
@@ -67,7 +67,7 @@ def broken_off(told: str) -> str:
         return "broke off its answer" if broken else "sent an event that is not an MCP message"
     why = told.removeprefix(_FAILED)
     if why.startswith("sent "):  # said by zoolab
-        return one_line(why)
+        return safe_line(why)
     if told.startswith(_EVENTS):
-        return f"broke off its answer: {one_line(f'the stream of events {told.removeprefix(_EVENTS)}')}"
+        return f"broke off its answer: {safe_line(f'the stream of events {told.removeprefix(_EVENTS)}')}"
     return "closed the connection" if told == "Connection closed" else ""

@@ -24,7 +24,7 @@ from zoolab.files import make_folder, needs_home, write_whole
 from zoolab.jsontext import canonical, digest, encode_line, visible
 from zoolab.schema.checker import SchemaChecker
 from zoolab.secrets import scrub
-from zoolab.tools import sendable_name
+from zoolab.tools import name_for_apis
 
 #: Bytes of one message; the rest of a longer one is never read.
 MAX_MESSAGE = 4 << 20
@@ -67,7 +67,7 @@ class Listed:
         return visible(f"{self.description}\n{schema}").split("\n")
 
 
-def one_line(text: str, limit: int = 300) -> str:
+def safe_line(text: str, limit: int = 300) -> str:
     """Return text of a stranger for an error: on one line, cut, without secrets and power over a terminal."""
     return jsontext.one_line(visible(scrub(text[: 4 * limit])), limit)
 
@@ -79,12 +79,12 @@ def sort_out(listed: Iterable[Listed], prefix: str = "") -> tuple[dict[str, List
     good: dict[str, Listed] = {}
     left_out: dict[str, str] = {}
     for each in listed:
-        name = sendable_name(prefix + each.name)
+        name = name_for_apis(prefix + each.name)
         reason = _problem(each)
         if not reason and name in good:
             reason = f"a model cannot tell it from {good[name].name!r}: both would be {name}"
         if reason:
-            left_out[one_line(each.name)] = reason
+            left_out[safe_line(each.name)] = reason
         else:
             good[name] = each
     return good, left_out
@@ -100,12 +100,12 @@ def _problem(listed: Listed) -> str:
     try:
         SchemaChecker(listed.schema).compile()
     except InvalidSchema as error:
-        return one_line(str(error))
+        return safe_line(str(error))
     return ""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PinChange:
     """A tool that is not as it was pinned, or was not there: its name, and a unified diff to read."""
 
     name: str
@@ -126,9 +126,9 @@ class Offer(NamedTuple):
     def of(cls, listed: Any) -> Offer:
         """Make one from the official package's form of any of them."""
         asked = (getattr(listed, "arguments", None) or ())[:MAX_LINES]
-        arguments = tuple(one_line(each.name, 80) + ("" if each.required else "?") for each in asked)
-        uri = one_line(str(getattr(listed, "uri", getattr(listed, "uri_template", ""))))
-        return cls(one_line(listed.name), one_line(listed.description or ""), uri, arguments)
+        arguments = tuple(safe_line(each.name, 80) + ("" if each.required else "?") for each in asked)
+        uri = safe_line(str(getattr(listed, "uri", getattr(listed, "uri_template", ""))))
+        return cls(safe_line(listed.name), safe_line(listed.description or ""), uri, arguments)
 
 
 def pins_folder() -> Path:
@@ -182,17 +182,17 @@ def write_pins(path: Path, server: str, tools: Iterable[Listed]) -> None:
         raise InvalidInput(f"cannot keep the pins: {error.what}", advice=_ELSEWHERE) from None
 
 
-def compare(
+def compare_with_pins(
     pinned: Mapping[str, Listed], seen: Mapping[str, Listed]
-) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
+) -> tuple[tuple[PinChange, ...], tuple[PinChange, ...]]:
     """Return what has changed since it was pinned, and what is new; `seen` has the names that models get."""
     changed, new = [], []
     for name, tool in seen.items():
         before = pinned.get(tool.name)
         if before is None:
-            new.append(Change(name, _difference(name, [], tool.lines())))
+            new.append(PinChange(name, _difference(name, [], tool.lines())))
         elif before != tool:
-            changed.append(Change(name, _difference(name, before.lines(), tool.lines())))
+            changed.append(PinChange(name, _difference(name, before.lines(), tool.lines())))
     return tuple(changed), tuple(new)
 
 

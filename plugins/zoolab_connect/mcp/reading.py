@@ -17,7 +17,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from zoolab.jsontext import encode, excerpt, is_utf8
-from zoolab_connect.mcp.listing import Listed, Offer, one_line
+from zoolab_connect.mcp.listing import Listed, Offer, safe_line
 
 Kind = Literal["tools", "resources", "resource_templates", "prompts"]
 
@@ -64,7 +64,7 @@ class Spoiled:
         return types.JSONRPCError(jsonrpc="2.0", id=self.id, error=error)
 
 
-def read_message(line: bytes) -> Any:
+def parse_message(line: bytes) -> Any:
     """Return the message in a line, or what can be told of a bad one; raises `ValueError` for no JSON
     object.
     """
@@ -88,13 +88,13 @@ def _why(line: bytes, found: Any, error: ValueError) -> str:
         return "that is not UTF-8"
     if not is_utf8(encode(found)):
         return "with a lone surrogate, which is not text"
-    return f"that is not valid MCP: {problem_of(error) if isinstance(error, ValidationError) else error}"
+    return f"that is not valid MCP: {first_problem(error) if isinstance(error, ValidationError) else error}"
 
 
-def problem_of(error: ValidationError) -> str:
+def first_problem(error: ValidationError) -> str:
     """Return the first problem that the official package found, on one line."""
     first = error.errors(include_url=False, include_input=False)[0]
-    return one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
+    return safe_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
 
 
 class Apart:
@@ -162,12 +162,12 @@ def _named(part: Any) -> Any:
     elif not isinstance(kind, str):
         why = "a part without a type" if kind is None else f"a part of the type {excerpt(kind, 60)}"
     elif kind not in _PARTS:
-        why = f"{one_line(kind, 60)}: a part of an unknown type"
+        why = f"{safe_line(kind, 60)}: a part of an unknown type"
     else:
         try:
             _PARTS[kind].model_validate(part, by_name=False)
         except ValidationError as error:
-            why = f"{kind}: a part that is not valid MCP: {problem_of(error)}"
+            why = f"{kind}: a part that is not valid MCP: {first_problem(error)}"
         else:
             return part
     return {"type": "text", "text": f"[{why}, not shown]"}
@@ -188,12 +188,12 @@ def remark_of(message: Any) -> str:
     method, params = getattr(message, "method", ""), getattr(message, "params", None) or {}
     if method in _DECLINED:
         told = params.get("message")
-        said = f" {one_line(excerpt(told, 160))}" if isinstance(told, str) else ""
+        said = f" {safe_line(excerpt(told, 160))}" if isinstance(told, str) else ""
         return f"it {_DECLINED[method]}{said}, and zoolab declined ({method})"
     if method == "notifications/message" and params.get("level") in _BAD_LEVELS:
         data = params.get("data")
         said = data if isinstance(data, str) else encode(data)
-        return f"it logged at level {params['level']}: {one_line(said)}"
+        return f"it logged at level {params['level']}: {safe_line(said)}"
     return ""
 
 
@@ -231,4 +231,4 @@ def offer_in(kind: Kind, number: int, entry: Any) -> Offer | str:
     try:
         return Offer.of(_OFFERED[kind].model_validate(entry, by_name=False))
     except ValidationError as error:
-        return f"{kind}[{number}] is left out: {problem_of(error)}"
+        return f"{kind}[{number}] is left out: {first_problem(error)}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 
-class Answer(NamedTuple):
+class CallAnswer(NamedTuple):
     """What one call gave: text, the value if it is a JSON object, and whether it failed."""
 
     text: str
@@ -64,34 +64,36 @@ def serve(
 
 def answer_call(
     registry: ToolRegistry, permissions: Permissions, runner: Runner, name: str, arguments: Mapping[str, Any]
-) -> Answer:
+) -> CallAnswer:
     """Return what a client gets for one call: never an exception, and never a call that nobody decided
     about.
     """
     tool = registry.get(name)
     if tool is None:
-        return Answer(f"no tool is named {excerpt(name)}; expected {registry.names_as_text()}", failed=True)
+        return CallAnswer(
+            f"no tool is named {excerpt(name)}; expected {registry.names_as_text()}", failed=True
+        )
     problems = tool.checker.problems(dict(arguments))
     if problems:
-        return Answer(f"{name}: " + "; ".join(problem.message for problem in problems), failed=True)
+        return CallAnswer(f"{name}: " + "; ".join(problem.message for problem in problems), failed=True)
     if registry.denies(name):
         permissions.note_denied(tool, arguments)
-        return Answer(f"{name} is denied", failed=True)
+        return CallAnswer(f"{name} is denied", failed=True)
     decision = permissions.decide(tool, arguments)
     if decision.choice == "pending":
         permissions.settle(tool, arguments, decision)
-        return Answer(f"{name} is of {tool.risk} risk, and nobody is here to be asked", failed=True)
+        return CallAnswer(f"{name} is of {tool.risk} risk, and nobody is here to be asked", failed=True)
     if not decision.allowed:
-        return Answer(f"{name} did not run: {decision.reason}", failed=True)
+        return CallAnswer(f"{name} did not run: {decision.reason}", failed=True)
     outcome = runner.run([Job(tool, arguments, tool.timeout)])[0]
     if outcome.error is not None:
-        return Answer(outcome.error.message, failed=True)
+        return CallAnswer(outcome.error.message, failed=True)
     result = make_result(outcome, "", "plain", tool.untrusted)
     if result.error_code or result.truncated or isinstance(outcome.value, str):
-        return Answer(result.content, failed=bool(result.error_code))
+        return CallAnswer(result.content, failed=bool(result.error_code))
     value = to_json_value(outcome.value)
     # Until revision 2026-07-28 structured content is an object: what is none is put into one.
-    return Answer(result.content, value if isinstance(value, dict) else {"result": value})
+    return CallAnswer(result.content, value if isinstance(value, dict) else {"result": value})
 
 
 def described(tool: Tool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ _VERSION_AT_END = re.compile(r"/v\d\w*/?\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ApiAddress:
     """One address of an API, and the variables that name it."""
 
     api: str
@@ -41,9 +41,9 @@ class Endpoint:
     def target(self, path: str) -> str:
         """Return the address for a request that came with this path.
 
-        >>> Endpoint("openai", "https://host.example/v1beta/openai", ()).target("/v1beta/openai/models?a=1")
+        >>> ApiAddress("openai", "https://host.example/v1beta/openai", ()).target("/v1beta/openai/models?a=1")
         'https://host.example/v1beta/openai/models?a=1'
-        >>> Endpoint("anthropic", "https://api.anthropic.com", ()).target("/messages")
+        >>> ApiAddress("anthropic", "https://api.anthropic.com", ()).target("/messages")
         'https://api.anthropic.com/v1/messages'
         """
         version = _VERSION.match(APIS[self.api].path)
@@ -74,7 +74,7 @@ def variables() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[Endpoint, ...]:
+def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[ApiAddress, ...]:
     """Return the endpoints that a program with this environment asks; with `to`, all requests go there.
 
     With `to`, clients whose address ends with the version of the API, as OpenAI's does, get it as it stands.
@@ -85,7 +85,7 @@ def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[Endpoint
     >>> [each.address for each in endpoints_of({}, "http://host.example/x/v1")][:2]
     ['http://host.example/x/v1', 'http://host.example/x']
     """
-    found: dict[tuple[str, str, bool], Endpoint] = {}
+    found: dict[tuple[str, str, bool], ApiAddress] = {}
     for api, names in variables().items():
         own = environment.get(names[0])
         as_it_stands = _VERSION_AT_END.search(APIS[api].address) is not None
@@ -99,5 +99,5 @@ def endpoints_of(environment: Mapping[str, str], to: str = "") -> tuple[Endpoint
             given = as_it_stands if to else bool(environment.get(variable))
             before = found.get((api, address, given))
             named = (*(before.variables if before else ()), variable)
-            found[api, address, given] = Endpoint(api, address, named, given)
+            found[api, address, given] = ApiAddress(api, address, named, given)
     return tuple(found.values())

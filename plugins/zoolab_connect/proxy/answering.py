@@ -97,7 +97,7 @@ class AnsweredBy:
         try:
             asked = self._read(api, request)
         except InvalidInput as problem:
-            return self._otherwise(request) if self._otherwise else refusal(request, 400, str(problem))
+            return self._otherwise(request) if self._otherwise else error_response(request, 400, str(problem))
         try:
             model = self._model_for(request) if self._model_for else self._model
             with self._turn:
@@ -164,7 +164,7 @@ class AnsweredBy:
     def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
         if getattr(getattr(error, "fault", None), "name", None) == "timeout":
             time.sleep(self._timeout_seconds)
-            return refusal(request, 504, "the model did not answer in time", "timeout_error")
+            return error_response(request, 504, "the model did not answer in time", "timeout_error")
         match error:
             case PassedOn():
                 return error.response
@@ -172,12 +172,14 @@ class AnsweredBy:
                 with suppress(ZoolabError):  # it may have no form in this API
                     return self._answer(str(request.api), request, asked, reply, half=True)
             case ModelError(status=int(status)):
-                return refusal(request, status, SAYS[status] if hasattr(error, "fault") else str(error))
+                return error_response(
+                    request, status, SAYS[status] if hasattr(error, "fault") else str(error)
+                )
             case ReplayMiss():
-                return refusal(request, 404, str(error), "replay_miss")
+                return error_response(request, 404, str(error), "replay_miss")
         said = str(error) if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
         # The official clients ask again after a 500, but a model of ours would fail again.
-        return refusal(request, 500, said, headers={"x-should-retry": "false"})
+        return error_response(request, 500, said, headers={"x-should-retry": "false"})
 
     def _elsewhere(self, request: HttpRequest) -> HttpResponse:
         path, name = request.path.partition("?")[0], about(self._model).name
@@ -185,12 +187,12 @@ class AnsweredBy:
         status, body = models_listed(listed, name) if request.method == "GET" else (404, {})
         if status == 200:
             return _json_response(200, body)
-        return refusal(
+        return error_response(
             request, 404, f"nothing answers {request.method} {path} here, only requests for replies"
         )
 
 
-def refusal(
+def error_response(
     request: HttpRequest, status: int, said: str, kind: str = "", headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
     """Return an error in the form of the API that a request speaks; its type is by default that of the

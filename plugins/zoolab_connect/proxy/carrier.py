@@ -32,7 +32,7 @@ from time import perf_counter
 from typing import IO, TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
-from zoolab_connect.proxy.addresses import Endpoint
+from zoolab_connect.proxy.addresses import ApiAddress
 from zoolab_connect.proxy.exchange import Heard, HttpRequest, HttpResponse
 from zoolab_connect.proxy.forwarding import Forward
 from zoolab_connect.proxy.headers import Headers, Pair
@@ -79,7 +79,7 @@ class Carrier:
     Raises `InvalidInput` if the port cannot be had, or if the process does not start.
     """
 
-    def __init__(self, endpoints: Sequence[Endpoint], recorder: Recorder, port: int = 0) -> None:
+    def __init__(self, endpoints: Sequence[ApiAddress], recorder: Recorder, port: int = 0) -> None:
         own: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             own = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -247,7 +247,7 @@ def main() -> None:
     if first is None:
         return
     said, port = first[0]
-    endpoints = [Endpoint(**{**each, "variables": tuple(each["variables"])}) for each in said]
+    endpoints = [ApiAddress(**{**each, "variables": tuple(each["variables"])}) for each in said]
     teller = _Teller(pipe)
     try:
         passing = Passing(Forward(endpoints), teller, endpoints, port)

@@ -100,7 +100,7 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
     ('rewritten', ('with name',), 1, '')
     """
     old, new = [*before.prefix, *([] if reply is None else [reply])], [*after.prefix]
-    texts = [*map(text_of, old)], [*map(text_of, new)]
+    texts = [*map(wire_form, old)], [*map(wire_form, new)]
     gaps = _gaps(*texts)
     moved = _take_pairs(gaps, *texts)
     edits: list[tuple[int, int]] = []
@@ -134,7 +134,7 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
     )
 
 
-def text_of(value: Any) -> str:
+def wire_form(value: Any) -> str:
     """Return the same text for values that mean the same on the wire."""
     value = value if is_strict(value) else any_json(value)
     if isinstance(value, dict):
@@ -227,12 +227,12 @@ def _by_name(request: Request) -> dict[str, Any]:
 def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Return the values that differ, by name, old and new; None for one that is not there."""
     both = {name: (old.get(name), new.get(name)) for name in {**old, **new}}
-    return {name: (a, b) for name, (a, b) in both.items() if text_of(a) != text_of(b)}
+    return {name: (a, b) for name, (a, b) in both.items() if wire_form(a) != wire_form(b)}
 
 
 def _prefix(before: Request, after: Request, old: list[str], new: list[str]) -> PromptPrefix:
     """Compare the beginnings of two prompts; `old` and `new` are the texts of the messages."""
-    tools = ["".join(map(text_of, request.tools)) for request in (before, after)]
+    tools = ["".join(map(wire_form, request.tools)) for request in (before, after)]
     prompts = "".join([tools[0], *old]), "".join([tools[1], *new])
     first = common_ends(old, new)[0]
     # The longest start of the one with which the other begins.
@@ -354,7 +354,7 @@ def _some(sign: str, lines: Iterable[str]) -> list[str]:
 
 
 def _sent(request: Request) -> str:
-    length = sum(len(text_of(each)) for each in (*request.tools, *request.prefix))
+    length = sum(len(wire_form(each)) for each in (*request.tools, *request.prefix))
     sent = f"{count(len(request.prefix), 'message')} and {count(len(request.tools), 'tool')}"
     return f"{sent}: {length:,} characters, about {length // CHARACTERS_A_TOKEN:,} tokens"
 
@@ -425,6 +425,6 @@ def _cached(change: RequestChange) -> str:
 
 
 def _difference(edit: EditedMessage) -> Html:
-    texts = (scrub(text_of(message)) for message in (edit.old, edit.new))
+    texts = (scrub(wire_form(message)) for message in (edit.old, edit.new))
     title = f"messages[{edit.place}], old and new"
     return folded(title, block(differences(*texts), title))

@@ -25,7 +25,7 @@ from zoolab.runs import Trace
 from zoolab.show.wording import content_of
 from zoolab.text.wording import common_ends
 from zoolab.trace.conversation import reply_steps, result_step
-from zoolab.trace.summary import outcome_of
+from zoolab.trace.summary import outcome_of_walk
 from zoolab_connect.apis.messages import arguments_object
 from zoolab_connect.imported import tools_offered
 from zoolab_connect.proxy.exchange import BROKEN_OFF, SAID_BROKEN_OFF
@@ -35,7 +35,7 @@ _MOST_OPEN = 1_000
 
 
 @dataclass(eq=False)
-class Conversation:
+class WatchedConversation:
     """One conversation: its trace, and what the next request of it is expected to begin with."""
 
     trace: Trace
@@ -99,14 +99,14 @@ class Conversation:
             self.failures[self.turn] = SAID_BROKEN_OFF
         else:
             self.view = view
-            self.names.append(name_of(reply.message))
+            self.names.append(name_of_said(reply.message))
         self.calls = {}
         for step in reply_steps(replace(reply, sent=self.sent), self.turn, view, self.registry):
             self.trace.add(step, came)
             if step.call is not None:
                 self.calls[step.call.id] = step.call
         self.trace.error = reply.shortfall or None
-        waiting = "open" if self.calls else outcome_of(self.trace.steps)
+        waiting = "open" if self.calls else outcome_of_walk(self.trace.steps)
         self.trace.outcome = waiting if reply.is_whole else reply.end
 
     def fail(self, why: str, fault: Fault | None) -> None:
@@ -151,10 +151,10 @@ class Conversations:
     """
 
     def __init__(self, begin: Callable[[str, Sequence[str]], Trace], grown: Callable[[Trace], None]) -> None:
-        self.all: list[Conversation] = []
+        self.all: list[WatchedConversation] = []
         self._begin, self._grown = begin, grown
         #: The conversations of Responses whose messages the endpoint keeps, by the id of the last answer.
-        self._kept: dict[str, Conversation] = {}
+        self._kept: dict[str, WatchedConversation] = {}
 
     @property
     def traces(self) -> list[Trace]:
@@ -163,25 +163,25 @@ class Conversations:
 
     def ask(
         self, request: Request, body: dict[str, Any], came: float, left: Sequence[str] = ()
-    ) -> Conversation:
+    ) -> WatchedConversation:
         """Find the conversation of a request, or begin one, and add the request to it."""
         found = self._kept.get(str(body.get("previous_response_id")))
         if found is not None:
             said = found.view.tolist()
             told = [message for message in request.messages if message.get("role") != "system"]
             request = replace(request, messages=[*said, *told])
-        names = [name_of(message) for message in request.prefix]
+        names = [name_of_said(message) for message in request.prefix]
         found = found or self._find(request, names)
         if found is None:
             model = request.settings.get("model") or body.get("model")
-            found = Conversation(self._begin(str(model or ""), left))
+            found = WatchedConversation(self._begin(str(model or ""), left))
             self.all.append(found)
         found.ask(request, names, body, came)
         self._grown(found.trace)
         return found
 
     def answer(
-        self, conversation: Conversation, said: Reply | str, came: float, fault: Fault | None = None
+        self, conversation: WatchedConversation, said: Reply | str, came: float, fault: Fault | None = None
     ) -> None:
         """Add what came of a conversation's request: the reply, or why there is none."""
         if isinstance(said, str):
@@ -192,7 +192,7 @@ class Conversations:
                 self._kept[str(said.raw.get("id"))] = conversation
         self._grown(conversation.trace)
 
-    def _find(self, request: Request, names: list[str]) -> Conversation | None:
+    def _find(self, request: Request, names: list[str]) -> WatchedConversation | None:
         ready = [each for each in self.all[-_MOST_OPEN:] if not each.waits]
         counted, messages = Counter(names), request.messages
         return (
@@ -204,8 +204,8 @@ class Conversations:
 
 
 def _most(
-    found: Iterable[Conversation], of: Callable[[Conversation], int], least: int
-) -> Conversation | None:
+    found: Iterable[WatchedConversation], of: Callable[[WatchedConversation], int], least: int
+) -> WatchedConversation | None:
     """Return the first conversation with the highest number; None if none has the least."""
     counted = [(of(each), each) for each in found]
     best = max((count for count, _ in counted), default=-1)
@@ -217,7 +217,7 @@ def _said(calls: Iterable[WrittenCall | ToolCall]) -> list[tuple[str, object]]:
     return [(each.name, arguments_object(each.arguments)) for each in calls]
 
 
-def name_of(message: Message) -> str:
+def name_of_said(message: Message) -> str:
     """Return a name for what a message says: programs send it back with fields left out, or arguments
     rewritten.
     """

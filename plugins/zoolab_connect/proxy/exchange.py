@@ -17,7 +17,7 @@ from zoolab.jsontext import json_or, parse_json
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub, scrub_json
 from zoolab_connect.apis.streams import events_in
-from zoolab_connect.proxy.addresses import Endpoint
+from zoolab_connect.proxy.addresses import ApiAddress
 from zoolab_connect.proxy.encodings import decoded
 from zoolab_connect.proxy.recognising import api_asked, model_named, wants_stream
 
@@ -45,7 +45,7 @@ class HttpRequest:
     headers: Mapping[str, str]
     content: bytes
     #: The endpoint whose address the program used; None if it is to be told from the request.
-    door: Endpoint | None = None
+    door: ApiAddress | None = None
 
     @cached_property
     def api(self) -> str | None:
@@ -151,7 +151,7 @@ class Heard:
     problem: str = ""
 
 
-def said_in(api: str, response: HttpResponse, heard: Heard) -> Reply | str:
+def reply_or_reason(api: str, response: HttpResponse, heard: Heard) -> Reply | str:
     """Return the reply in an answer, without secrets, or why there is none."""
     content, whole = heard.content, heard.whole
     if heard.problem and response.status < 400:

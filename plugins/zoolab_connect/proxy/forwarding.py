@@ -12,8 +12,8 @@ from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import encode_line
 from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request, without
-from zoolab_connect.proxy.addresses import Endpoint
-from zoolab_connect.proxy.answering import PassedOn, refusal
+from zoolab_connect.proxy.addresses import ApiAddress
+from zoolab_connect.proxy.answering import PassedOn, error_response
 from zoolab_connect.proxy.encodings import decoded, narrowed
 from zoolab_connect.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream, read_reply
 from zoolab_connect.proxy.headers import Headers
@@ -45,7 +45,7 @@ class Forward:
     endpoint that cannot be reached is an error 502.
     """
 
-    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+    def __init__(self, endpoints: Sequence[ApiAddress]) -> None:
         http = http_library()
         self.endpoints = tuple(endpoints)
         self._client = http.Client(
@@ -59,7 +59,7 @@ class Forward:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         http = http_library()
         if not request.path.startswith("/"):
-            return refusal(request, 400, "the path of the request does not begin with /")
+            return error_response(request, 400, "the path of the request does not begin with /")
         target = self._endpoint_of(request).target(request.path)
         headers = _readable(_end_to_end(Headers.of(request.headers)).without(_OURS)).raw()
         content: bytes | Iterator[bytes] = request.content
@@ -72,11 +72,11 @@ class Forward:
             answer = self._client.send(outgoing, stream=True)
         except (http.HTTPError, http.InvalidURL) as error:
             host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", target)
-            return refusal(request, 502, f"cannot reach {host}: {type(error).__name__}")
+            return error_response(request, 502, f"cannot reach {host}: {type(error).__name__}")
         told = _end_to_end(Headers.read(answer.headers.raw))
         return HttpResponse(answer.status_code, told, _pieces(answer), close=answer.close)
 
-    def _endpoint_of(self, request: HttpRequest) -> Endpoint:
+    def _endpoint_of(self, request: HttpRequest) -> ApiAddress:
         if request.door is not None:
             return request.door
         # The body of a large request is read only if nothing else tells.
@@ -146,7 +146,7 @@ def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
         try:
             content = b"".join(response.content)
         except ConnectionResetError as error:
-            raise PassedOn(str(error), refusal(request, 502, str(error))) from None
+            raise PassedOn(str(error), error_response(request, 502, str(error))) from None
         try:
             said = response.headers.get("content-encoding", "")
             return read_reply(api, decoded(content, said, MAX_BYTES))

@@ -11,7 +11,7 @@ from itertools import count
 from time import perf_counter, sleep
 from typing import Protocol
 
-from zoolab_connect.proxy.addresses import Endpoint
+from zoolab_connect.proxy.addresses import ApiAddress
 from zoolab_connect.proxy.encodings import Decoder
 from zoolab_connect.proxy.exchange import MAX_BYTES, Heard, HttpRequest, HttpResponse, Upstream
 from zoolab_connect.proxy.server import LoopbackServer
@@ -96,7 +96,7 @@ class Passing:
         self,
         upstream: Upstream,
         ear: Ear,
-        endpoints: Sequence[Endpoint] = (),
+        endpoints: Sequence[ApiAddress] = (),
         port: int = 0,
     ) -> None:
         self._upstream, self._ear = upstream, ear
@@ -126,7 +126,7 @@ class Passing:
     def _servers(self) -> list[LoopbackServer]:
         return [self._server, *self._doors.values()]
 
-    def _answer(self, request: HttpRequest, door: Endpoint | None = None) -> HttpResponse:
+    def _answer(self, request: HttpRequest, door: ApiAddress | None = None) -> HttpResponse:
         request, number = replace(request, door=door), next(self._numbers)
         self._ear.asked(number, request, perf_counter())
         answer = self._upstream(request)

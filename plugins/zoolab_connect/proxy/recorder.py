@@ -17,8 +17,8 @@ from zoolab.models.replay import Replay
 from zoolab.records import Reply
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
-from zoolab_connect.proxy.conversations import Conversation, Conversations
-from zoolab_connect.proxy.exchange import Heard, HttpRequest, HttpResponse, read_request, said_in
+from zoolab_connect.proxy.conversations import Conversations, WatchedConversation
+from zoolab_connect.proxy.exchange import Heard, HttpRequest, HttpResponse, read_request, reply_or_reason
 from zoolab_connect.proxy.passing import Backlog
 
 #: The file of a folder that the program can be answered from again.
@@ -50,7 +50,7 @@ class Recorder:
         self._folder, self._who = folder, who
         self._keeper: Replay | None = None
         #: The API of each request that waits for its answer, and its conversation, unless it has none.
-        self._open: dict[int, tuple[str, list[Conversation]]] = {}
+        self._open: dict[int, tuple[str, list[WatchedConversation]]] = {}
         self._over = False
         self._told: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._record, daemon=True)
@@ -77,7 +77,7 @@ class Recorder:
         if api is None:
             self.later(partial(self._pass, request))
             return
-        found: list[Conversation] = []
+        found: list[WatchedConversation] = []
         self._open[number] = api, found
         self.later(partial(self._ask, api, request, came, found), len(request.content))
 
@@ -86,7 +86,9 @@ class Recorder:
     ) -> threading.Event:
         """Note that an answer ended."""
         api, found = self._open.pop(number)
-        return self.later(lambda: self._answered(found, answer, said_in(api, answer, heard), ended), size)
+        return self.later(
+            lambda: self._answered(found, answer, reply_or_reason(api, answer, heard), ended), size
+        )
 
     def odd(self, said: str) -> None:
         """Note that what came is no HTTP, or broke off."""
@@ -122,7 +124,7 @@ class Recorder:
             except Exception as error:  # whatever passes through, the watch goes on
                 self.unread.append(scrub(str(error)))
 
-    def _ask(self, api: str, request: HttpRequest, came: float, found: list[Conversation]) -> None:
+    def _ask(self, api: str, request: HttpRequest, came: float, found: list[WatchedConversation]) -> None:
         left: list[str] = []
         asked, body = read_request(api, request, left)
         left = [*dict.fromkeys(map(scrub, left))]
@@ -136,7 +138,7 @@ class Recorder:
         self.passed[name if name in self.passed or len(self.passed) < _MOST_PATHS else _OTHER_PATHS] += 1
 
     def _answered(
-        self, found: list[Conversation], answer: HttpResponse, said: Reply | str, came: float
+        self, found: list[WatchedConversation], answer: HttpResponse, said: Reply | str, came: float
     ) -> None:
         self.faults += answer.faults
         for conversation in found:
@@ -144,7 +146,7 @@ class Recorder:
             if self._folder is not None and isinstance(said, Reply):
                 self._keep(self._folder / RECORDING, conversation, said)
 
-    def _keep(self, path: Path, conversation: Conversation, reply: Reply) -> None:
+    def _keep(self, path: Path, conversation: WatchedConversation, reply: Reply) -> None:
         if self._keeper is None:
             Recording(path, self._who)
             self._keeper = Replay(path)

@@ -22,7 +22,7 @@ from zoolab.show.moment import Moment
 from zoolab.show.page import card_of, story_style
 from zoolab.text import markup
 from zoolab.text.markup import Html, tag
-from zoolab_connect.proxy.addresses import Endpoint, endpoints_of
+from zoolab_connect.proxy.addresses import ApiAddress, endpoints_of
 from zoolab_connect.proxy.carrier import Carrier
 from zoolab_connect.proxy.changes import Report, what_changed
 from zoolab_connect.proxy.exchange import HttpRequest, HttpResponse, Upstream
@@ -137,7 +137,7 @@ class Seen(AbstractContextManager["Seen"]):
         upstream: Upstream,
         folder: Path | None,
         who: Header,
-        endpoints: Sequence[Endpoint] = (),
+        endpoints: Sequence[ApiAddress] = (),
         *,
         forwards: bool = False,
         carried: bool = False,

@@ -19,7 +19,7 @@ from zoolab.models.replay import Replay
 from zoolab.records import Message, Model, Reply, Request
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
-from zoolab_connect.faulty.kinds import FAULTS, Plan, make_plan
+from zoolab_connect.faulty.kinds import FAULTS, FaultPlan, make_plan
 from zoolab_connect.faulty.model import Faulty, name_without_ids
 from zoolab_connect.proxy.addresses import endpoints_of
 from zoolab_connect.proxy.answering import AnsweredBy
@@ -74,7 +74,7 @@ class _Recorded:
 class _FaultyAgain(Faulty):
     """For programs that ask again: each attempt of a request is drawn anew, so an error may pass."""
 
-    def __init__(self, model: Model, plan: Plan, attempts: Mapping[str, Iterator[int]]) -> None:
+    def __init__(self, model: Model, plan: FaultPlan, attempts: Mapping[str, Iterator[int]]) -> None:
         super().__init__(model, plan.rates, plan.seed, times=plan.times)
         self._attempts = attempts
 
@@ -188,7 +188,7 @@ def watch(
 
 def traffic_plan(
     faults: Iterable[str] | Mapping[str, float], seed: int | str = 0, times: int | None = None
-) -> Plan:
+) -> FaultPlan:
     """Return the plan for faults of the traffic; `InvalidInput` if one is not known, or one of tools."""
     plan = make_plan(faults, seed, times)
     for name in plan.rates:

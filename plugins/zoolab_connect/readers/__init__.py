@@ -43,7 +43,7 @@ from zoolab_connect.readers import (
 from zoolab_connect.readers.archive import is_archive, log_in
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.parsing import text_in, values_in
-from zoolab_connect.readers.tables import rows_of, unpacked
+from zoolab_connect.readers.tables import rows_of_csv, unpacked
 
 
 def _log_opened(content: bytes, most: int, unread: Unread) -> Sequence[Any] | None:
@@ -59,7 +59,7 @@ def _cassette_opened(content: bytes, most: int, unread: Unread) -> Sequence[Any]
         return None
     if exchanges.looks_like_yaml(text):
         return [exchanges.cassette_in(text)]
-    rows = rows_of(text)
+    rows = rows_of_csv(text)
     return rows if rows is not None or plain is content else values_in(text, unread)
 
 

@@ -10,14 +10,14 @@ from zoolab.records import Message
 from zoolab_connect.readers.found import Conversation, Unread
 
 
-def name_of(message: Message) -> str:
+def name_of_message(message: Message) -> str:
     """Return a name for what a message says; why it ended is told only where it was written."""
     return digest(canonical({key: value for key, value in message.items() if key != "finish_reason"}))
 
 
 def beginnings_of(messages: Sequence[Message]) -> list[str]:
     """Return a name for each beginning of a conversation; the last one is the name of all of it."""
-    names = map(name_of, messages)
+    names = map(name_of_message, messages)
     return [*accumulate(names, lambda before, name: digest(before + name))]
 
 

@@ -11,7 +11,7 @@ from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.joining import joined
-from zoolab_connect.readers.messages import call, read_message, text_of
+from zoolab_connect.readers.messages import call, content_text, read_message
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _STATES = ("item.started", "item.updated", "item.completed")
@@ -172,7 +172,7 @@ def _of_item(item: Mapping[str, Any], place: str, unread: Unread) -> list[Messag
 
 
 def _thoughts(item: Mapping[str, Any], place: str, unread: Unread) -> list[Message]:
-    texts = [text_of(item[key], place, unread) for key in ("summary", "content") if item.get(key)]
+    texts = [content_text(item[key], place, unread) for key in ("summary", "content") if item.get(key)]
     if not texts:
         unread.add(place, "the text of a reasoning is hidden")
         return []
@@ -202,7 +202,7 @@ def _of_work(item: Mapping[str, Any], place: str, unread: Unread, done: bool) ->
     """Make the messages of an item of work; one that is not done has no result."""
     kind = str(item.get("type"))
     if kind in ("agent_message", "reasoning"):
-        text = text_of(item.get("text"), place, unread)
+        text = content_text(item.get("text"), place, unread)
         parts = [{"type": "text" if kind == "agent_message" else "reasoning", "text": text}]
         return read_message({"role": "assistant", "content": parts}, place, unread)
     if kind not in _DONE:
@@ -231,4 +231,4 @@ def _said(value: Any, place: str) -> str:
     if isinstance(value, Mapping):
         named = next((value[key] for key in ("message", "reason", "error") if value.get(key)), None)
         value = named if named is not None else {k: v for k, v in value.items() if k != "type"}
-    return text_of(value, place, Unread()) or "it does not say why"
+    return content_text(value, place, Unread()) or "it does not say why"

@@ -68,7 +68,7 @@ def messages_of(
     ]
 
 
-def tools_of(told: Mapping[str, Any], place: str, unread: Unread) -> list[dict[str, Any]]:
+def tools_told(told: Mapping[str, Any], place: str, unread: Unread) -> list[dict[str, Any]]:
     """Return the tools that a span says were offered."""
     for name in _TOOLS:
         if told.get(name):

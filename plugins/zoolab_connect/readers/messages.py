@@ -212,7 +212,7 @@ def _read_part(part: Any, place: str, said: _Said, unread: Unread) -> None:
         said.parts.append({"type": "text", "text": text})
     elif kind in _THOUGHTS:
         names = ("summary",) if part.get("redacted") else ("reasoning", "thinking", "summary")
-        thought = next((text_of(part[k], place, unread) for k in names if part.get(k)), text)
+        thought = next((content_text(part[k], place, unread) for k in names if part.get(k)), text)
         said.parts.append({"type": "reasoning", "text": thought or ""})
         if not thought or part.get("redacted"):
             unread.add(place, f"the text of a {kind} is hidden")
@@ -230,7 +230,7 @@ def _read_result(part: Mapping[str, Any], place: str, said: _Said, unread: Unrea
     names = ("response", "result", "content", "server_tool_call_response", "output")
     given = next((part[name] for name in names if name in part), None)
     number = next((part[name] for name in _IDS if name in part), None)
-    content = _failed(part, text_of(given, place, unread))
+    content = _failed(part, content_text(given, place, unread))
     said.answer({"role": "tool", "tool_call_id": _id(number), "content": content})
 
 
@@ -276,7 +276,7 @@ def _written(failed: str) -> str:
     return rest.partition("\n\nError details")[0] if begins else failed
 
 
-def text_of(content: Any, place: str, unread: Unread) -> str:
+def content_text(content: Any, place: str, unread: Unread) -> str:
     """Return content as text: that of its parts, if it has parts, and else JSON."""
     if isinstance(content, list) and content and all(isinstance(p, Mapping) and "type" in p for p in content):
         said = _Said()

@@ -16,7 +16,7 @@ from zoolab.records import Message
 from zoolab_connect.readers import codex
 from zoolab_connect.readers.found import Conversation, Unread
 from zoolab_connect.readers.joining import joined
-from zoolab_connect.readers.messages import read_message, text_of
+from zoolab_connect.readers.messages import content_text, read_message
 
 _SPEAKERS = ("user", "assistant", "system")
 
@@ -105,7 +105,7 @@ class _Tree:
             self._unread.add(place, f"{kind or 'it'}: it is no message")
             return
         message = line.get("message")
-        said = text_of(message.get("content") if isinstance(message, dict) else None, place, Unread())
+        said = content_text(message.get("content") if isinstance(message, dict) else None, place, Unread())
         why = f"an error of the API, not an answer: {excerpt(said, 200)}"
         if before is None:
             self._unread.add(place, why)

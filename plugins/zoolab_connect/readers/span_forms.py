@@ -13,7 +13,7 @@ from typing import Any
 from zoolab.jsontext import excerpt
 from zoolab_connect.readers.found import Unread
 from zoolab_connect.readers.offered import parsed
-from zoolab_connect.readers.tables import rows_in
+from zoolab_connect.readers.tables import rows_of_table
 
 _GROUPS = ("resourceSpans", "resource_spans", "batches", "resourceLogs", "resource_logs")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs")
@@ -57,7 +57,7 @@ def _opened(value: Any) -> Sequence[Any]:
     held = value.get("trace") if isinstance(value, dict) else None
     if isinstance(held, dict) and any(key in held for key in _GROUPS):
         return [held]
-    rows = rows_in(value)
+    rows = rows_of_table(value)
     return rows if any(map(_is_record, rows)) else [value]
 
 

@@ -14,10 +14,10 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records import Message
-from zoolab_connect.readers.beginnings import beginnings_of, name_of
-from zoolab_connect.readers.flat import messages_of, tools_of
+from zoolab_connect.readers.beginnings import beginnings_of, name_of_message
+from zoolab_connect.readers.flat import messages_of, tools_told
 from zoolab_connect.readers.found import Conversation, Unread
-from zoolab_connect.readers.messages import messages_in, text_of
+from zoolab_connect.readers.messages import content_text, messages_in
 from zoolab_connect.readers.parsing import values_in
 from zoolab_connect.readers.span_forms import Record, is_spans, records_in
 
@@ -65,7 +65,7 @@ class _Told:
 
     @classmethod
     def of(cls, span: _Span, messages: list[Message]) -> _Told:
-        return cls(span, messages, [name_of(each) for each in messages], beginnings_of(messages))
+        return cls(span, messages, [name_of_message(each) for each in messages], beginnings_of(messages))
 
 
 def read(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
@@ -135,7 +135,7 @@ def _ran(span: _Span, messages: list[Message], spans: Sequence[_Span]) -> Iterat
             number, name = (each.told.get(f"gen_ai.tool.{key}") for key in ("call.id", "name"))
             same = number == call["id"] if number is not None else name == call["function"]["name"]
             if same and "gen_ai.tool.call.result" in each.told:
-                said = text_of(each.told["gen_ai.tool.call.result"], each.place, span.unread)
+                said = content_text(each.told["gen_ai.tool.call.result"], each.place, span.unread)
                 yield {"role": "tool", "tool_call_id": call["id"], "content": said}
                 each.named = True
                 ran.remove(each)
@@ -161,7 +161,7 @@ def _span(record: Record, file: Unread) -> _Span:
         why = f"; it ended with an error: {span.error}" if span.error else ""
         file.add(place, f"it has no messages; the program may have been told not to record them{why}")
         span.named = True
-    span.tools = tools_of(told, place, span.unread)
+    span.tools = tools_told(told, place, span.unread)
     return span
 
 

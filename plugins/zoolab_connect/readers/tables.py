@@ -26,10 +26,10 @@ def unpacked(content: bytes, most: int) -> bytes:
     return decoded(content, "gzip", most) if content.startswith(b"\x1f\x8b") else content
 
 
-def rows_of(text: str) -> list[dict[str, Any]] | None:
+def rows_of_csv(text: str) -> list[dict[str, Any]] | None:
     """Return the rows of a table of comma-separated values; None if the text is no such table.
 
-    >>> rows_of("id,input\\n1,Hi\\n")
+    >>> rows_of_csv("id,input\\n1,Hi\\n")
     [{'id': '1', 'input': 'Hi'}]
     """
     head = text.lstrip("\ufeff").partition("\n")[0].strip()
@@ -46,12 +46,12 @@ def rows_of(text: str) -> list[dict[str, Any]] | None:
         csv.field_size_limit(usual)
 
 
-def rows_in(value: Any) -> list[dict[str, Any]]:
+def rows_of_table(value: Any) -> list[dict[str, Any]]:
     """Return the rows of a table in JSON, as pandas and Logfire write it; none if the value is no such table.
 
-    >>> rows_in({"id": {"0": 7}, "name": {"0": "x"}})
+    >>> rows_of_table({"id": {"0": 7}, "name": {"0": "x"}})
     [{'id': 7, 'name': 'x'}]
-    >>> rows_in({"columns": ["id"], "index": [0], "data": [[7]]})
+    >>> rows_of_table({"columns": ["id"], "index": [0], "data": [[7]]})
     [{'id': 7}]
     """
     if not isinstance(value, Mapping) or not value:

@@ -20,7 +20,7 @@ from zoolab.textcalls.calls import (
     Reader,
     TextCall,
     call_in,
-    with_arguments,
+    call_with_arguments,
     without_closers,
 )
 from zoolab_connect.textcalls.llama import with_parameters
@@ -58,7 +58,7 @@ def in_tag(found: JSONObject) -> TextCall | None:
     """Return the call in an object of which a tag says that it is one: it may name a tool and nothing
     else.
     """
-    if call := with_arguments(found) or with_parameters(found):
+    if call := call_with_arguments(found) or with_parameters(found):
         return call
     only_name = found.members.keys() <= _MAY_STAND_BESIDE_NAME
     return call_in(found, found.value("name"), "", found.value("id")) if only_name else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, encode
 from zoolab.textcalls.calls import MARKS, TextCall
-from zoolab_connect.textcalls.tagged import as_object
+from zoolab_connect.textcalls.tagged import object_as_json
 from zoolab_connect.textcalls.values import Path, Values
 
 #: The key of what is in a list.
@@ -78,7 +78,7 @@ def _call(text: str, start: int) -> tuple[_Element | None, int]:
 
 
 def _as_json(elements: list[_Element], path: Path, values: Values) -> str:
-    return as_object([(each.key, _value(each, (*path, each.key), values)) for each in elements])
+    return object_as_json([(each.key, _value(each, (*path, each.key), values)) for each in elements])
 
 
 def _value(element: _Element, path: Path, values: Values) -> str:

@@ -105,7 +105,7 @@ def _arguments(
     if body and not members and not is_broken and is_closed:
         return text[body.start : body.end], resume, is_closed
     if is_whole and not is_broken and not body:
-        return as_object(members), resume, is_closed
+        return object_as_json(members), resume, is_closed
     is_begun = members or not is_closed or written.startswith(("{", "<"))
     return written if is_begun else None, resume, is_closed
 
@@ -138,6 +138,6 @@ def _is_in_order(value: str, nested: re.Pattern[str]) -> bool:
     return not opened
 
 
-def as_object(members: list[tuple[str, str]]) -> str:
+def object_as_json(members: list[tuple[str, str]]) -> str:
     """Return the JSON of an object; a key that came twice is in it twice, for validation to see."""
     return "{" + ",".join(f"{encode(key)}:{value}" for key, value in members) + "}"

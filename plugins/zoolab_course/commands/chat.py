@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from zoolab.commands.asking import is_live, model_of
+from zoolab.commands.asking import is_live, named_model
 from zoolab.commands.walk import drive_on_screen, opening_of, who_answers
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.jsontext import excerpt, visible
@@ -62,7 +62,7 @@ class _Conversation:
         self.options = options
         self.permissions = Permissions.of_user()
         self.recorded = not is_live(options) and options.local is None
-        self.model: Any = None if self.recorded else model_of(options)
+        self.model: Any = None if self.recorded else named_model(options)
         self.told = ""
         file: Path | None = options.trace
         self.trace = Trace.load(file) if file is not None and file.is_file() else Trace()
@@ -72,7 +72,7 @@ class _Conversation:
         """Ask one question; if it comes to an answer, it is part of the conversation and is kept."""
         options = argparse.Namespace(**{**vars(self.options), "prompt": text, "json": False})
         name, tools, system = opening_of(options, self.tools)
-        model = _EachAlone(model_of(options, name)) if self.recorded else self.model
+        model = _EachAlone(named_model(options, name)) if self.recorded else self.model
         self._tell(who_answers(model, options))
         given: dict[str, Any] = {"policy": self.permissions}
         trace = Trace()

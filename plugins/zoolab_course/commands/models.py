@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from zoolab.commands.asking import is_live, model_of
+from zoolab.commands.asking import is_live, named_model
 from zoolab.commands.listing import print_json
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.models.about import about
@@ -23,7 +23,7 @@ PROBED = ("doctor", "doctor-qwen")
 def local(options: argparse.Namespace) -> int:
     """List the models, or fetch the weights of those that are named, or of the small ones."""
     if options.action == "fetch":
-        for wanted in [weights.lookup(name) for name in options.models or weights.SMALL]:
+        for wanted in [weights.weights_of(name) for name in options.models or weights.SMALL]:
             size = f"{wanted.size_bytes / 1e6:,.0f} MB"
             print(f"{wanted.name}: {wanted.title}, {size}, licence {wanted.licence}", flush=True)
             print(weights.fetch(wanted, *([] if options.quiet else [_report])))
@@ -67,7 +67,7 @@ def doctor(options: argparse.Namespace) -> int:
     if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
         print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)
     named = is_live(options) or options.local is not None or options.recording or options.record
-    return min(_examine(model_of(options, name), options) for name in PROBED[: 1 if named else None])
+    return min(_examine(named_model(options, name), options) for name in PROBED[: 1 if named else None])
 
 
 def _examine(model: Any, options: argparse.Namespace) -> int:

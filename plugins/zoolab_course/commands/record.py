@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.apis import api
-from zoolab.commands.asking import DEFAULT_TOOLS, is_live, model_of
+from zoolab.commands.asking import DEFAULT_TOOLS, is_live, named_model
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.files import make_folder
 from zoolab.jsontext import visible
@@ -43,7 +43,7 @@ def record_conversations(options: argparse.Namespace) -> int:
         return record_course(options)
     if not (options.prompt or options.prompts):
         raise InvalidInput("nothing to record", advice="give a prompt, or --prompts FILE")
-    model = None if options.scripted else model_of(options)
+    model = None if options.scripted else named_model(options)
     return record(_conversations(options), options.into, model, allow=options.yes)
 
 
@@ -60,7 +60,7 @@ def record_course(options: argparse.Namespace) -> int:
         raise InvalidInput("there is no notebook to record", advice="name its .ipynb file")
     if options.dry_run:
         return _say_how_much(names)
-    model, folder = model_of(options), Path(options.folder)
+    model, folder = named_model(options), Path(options.folder)
     make_folder(folder)
     provider = options.provider
     address_from = api(provider or "openai").address_from

@@ -28,7 +28,7 @@ from zoolab_study.jobs import dask_executor
 _NAMED = 4  # of what failed or was passed over
 
 
-def grade(options: argparse.Namespace) -> int:
+def grade_folder(options: argparse.Namespace) -> int:
     """Grade, write what was asked for, and say how the class did."""
     if options.csv and not options.csv.resolve().parent.is_dir():
         raise InvalidInput(f"there is no folder for {options.csv}", advice="create the folder first")

@@ -38,7 +38,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkerPlan:
     """How to build a worker.
 
     `uses` are modules to import before any submission, `path` where they are found, `places` what of the
@@ -80,7 +80,7 @@ def forked(work: Callable[[], int | None]) -> int:
 
 def bound(bounds: Bounds, processes: int) -> None:
     """Put limits on this process that it cannot lift."""
-    import resource  # Windows has no such module, but reads `Plan` from this one
+    import resource  # Windows has no such module, but reads `WorkerPlan` from this one
 
     limits = {
         "RLIMIT_AS": bounds.memory,
@@ -115,7 +115,7 @@ class Jail:
     kept = 3
     opener: Opener | None = None
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WorkerPlan) -> None:
         self.plan = plan
         self.system = linux.System()
 
@@ -194,7 +194,7 @@ class Namespaces(Jail):
 
     missing = ()
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WorkerPlan) -> None:
         super().__init__(plan)
         self.uid = os.geteuid()
 
@@ -317,7 +317,7 @@ def _map_ids_when_told(here: int, there: int, zygote: int) -> int:
 _JAILS = dict(zip(STEPS, (Namespaces, Filtered, Jail), strict=True))
 
 
-def strongest(plan: Plan) -> Jail:
+def strongest(plan: WorkerPlan) -> Jail:
     """Return the strongest jail of the plan's steps that this system allows. A child tries each one out."""
     for step in plan.steps:
         jail = _JAILS[step]

@@ -95,7 +95,7 @@ class Notebook:
         """Define what an import of zoolab names: nothing below it is lost, unless it uses them."""
         for alias in node.names:
             name = alias.asname or alias.name.partition(".")[0]
-            self.names[name] = Nothing() if alias.name in GIVEN else Refused(alias.name)
+            self.names[name] = Nothing() if alias.name in GIVEN else RefusedName(alias.name)
 
     async def _run(self, tree: ast.Module | ast.Expression, name: str, mode: str) -> Any:
         flags = self._features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -323,7 +323,7 @@ def importing(usual: Callable[..., Any], names: dict[str, Any]) -> Callable[...,
     return find
 
 
-class Refused:
+class RefusedName:
     """A part of zoolab that a submission has imported: it raises when it is used."""
 
     def __init__(self, name: str) -> None:

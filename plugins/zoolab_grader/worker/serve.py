@@ -146,7 +146,7 @@ def _as_pythons_own(value: Any) -> Any:
     raise Unfit(f"a value of type {type(value).__name__}, which JSON cannot express")
 
 
-class Channel:
+class WorkerChannel:
     """The untrusted end: one question at a time, whichever thread asks."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -208,9 +208,9 @@ class Channel:
         return bytes(parts)
 
 
-def serve(connection: socket.socket, notebook: Notebook) -> None:
+def answer_grader(connection: socket.socket, notebook: Notebook) -> None:
     """Answer the grader until it closes the connection."""
-    channel = Channel(connection)
+    channel = WorkerChannel(connection)
     while True:
         message = channel.receive()
         channel.begin(message.get("call"))
@@ -351,4 +351,4 @@ def drop_modules(top: str) -> None:
 
 def serve_cells(connection: socket.socket) -> None:
     """Serve the grader as the program `__main__` that the cells of a notebook are."""
-    serve(connection, Notebook(install().__dict__))
+    answer_grader(connection, Notebook(install().__dict__))

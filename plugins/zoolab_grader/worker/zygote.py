@@ -21,7 +21,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from zoolab_grader.worker.jail import STATUS, Bounds, Jail, Plan, forked, strongest
+from zoolab_grader.worker.jail import STATUS, Bounds, Jail, WorkerPlan, forked, strongest
 from zoolab_grader.worker.linux import Opener, System, memory_group
 from zoolab_grader.worker.serve import drop_modules, serve_cells
 
@@ -40,7 +40,7 @@ def main() -> None:
     """Serve the grader at the other end of the socket that the first argument numbers."""
     control = socket.socket(fileno=int(sys.argv[1]))
     told = json.loads(sys.argv[2])
-    plan = Plan(**{**told, "bounds": Bounds(**told["bounds"])})
+    plan = WorkerPlan(**{**told, "bounds": Bounds(**told["bounds"])})
     _settle(plan)
     report, group, join = "refused", "", -1
     try:
@@ -63,7 +63,7 @@ def main() -> None:
         pass
 
 
-def _settle(plan: Plan) -> None:
+def _settle(plan: WorkerPlan) -> None:
     """Be a quiet process that is the first to go when memory is short."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     site.setquit()

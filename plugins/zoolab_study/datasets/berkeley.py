@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
-from zoolab.tools import sendable_name
-from zoolab_study.datasets.loading import frame_of, lookup
+from zoolab.tools import name_for_apis
+from zoolab_study.datasets.loading import frame_of_rows, lookup
 from zoolab_study.downloads import cache_folder, download_wheel
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def bfcl(*categories: str) -> pd.DataFrame:
         raise InvalidInput(f"there is no category {wrong[0]!r}", expected=", ".join(CATEGORIES))
     files = data_files()
     rows = [row for category in categories or CATEGORIES for row in _cases(files, category)]
-    return frame_of(rows, [*lookup("selection-cases").columns, "category", "functions", "ground_truth"])
+    return frame_of_rows(rows, [*lookup("selection-cases").columns, "category", "functions", "ground_truth"])
 
 
 def fetch_bfcl() -> Path:
@@ -105,7 +105,7 @@ def _cases(files: Mapping[str, str], category: str) -> Iterator[dict[str, Any]]:
     answers = {row["id"]: row["ground_truth"] for row in rows_in(files.get(f"possible_answer/{name}", ""))}
     for question in rows_in(files[name]):
         truth = answers.get(question["id"], [])
-        functions = [as_tool(function, category) for function in question["function"]]
+        functions = [berkeley_tool(function, category) for function in question["function"]]
         tool, arguments = first_answer(truth, functions) if truth else (None, None)
         if arguments and category in CODE:
             arguments = {key: v if isinstance(v, str) else encode(v) for key, v in arguments.items()}
@@ -123,7 +123,7 @@ def _cases(files: Mapping[str, str], category: str) -> Iterator[dict[str, Any]]:
             "made": "authored",
             "category": category,
             "functions": functions,
-            "ground_truth": [{sendable_name(name): given for name, given in call.items()} for call in truth],
+            "ground_truth": [{name_for_apis(name): given for name, given in call.items()} for call in truth],
         }
 
 
@@ -140,7 +140,7 @@ TYPES = {
 CODE = {"simple_java": "Java", "simple_javascript": "JavaScript"}
 
 
-def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
+def berkeley_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
     """Return a function of Berkeley's as a tool that OpenAI takes; in Java and JavaScript all values are
     texts.
     """
@@ -150,7 +150,7 @@ def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
             told = f"{written.get('description', '')} Written as {CODE[category]}, of type {written['type']}."
             parameters["properties"][name] = {"type": "string", "description": told.strip()}
     made = {
-        "name": sendable_name(function["name"]),
+        "name": name_for_apis(function["name"]),
         "description": function["description"],
         "parameters": parameters,
     }
@@ -179,7 +179,7 @@ def first_answer(
     value.
     """
     (written, accepted), *_ = truth[0].items()
-    name = sendable_name(written)
+    name = name_for_apis(written)
     known = (f["function"]["parameters"] for f in functions if f["function"]["name"] == name)
     return name, _first_values(accepted, next(known, {}))
 

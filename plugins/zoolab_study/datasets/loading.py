@@ -116,7 +116,7 @@ def load(name: str) -> pd.DataFrame:
     >>> len(cases) >= 400, cases.tool.isna().sum() >= 80, cases.tool.nunique()
     (True, np.True_, 40)
     """
-    return frame_of(list(rows_of(name)), list(lookup(name).columns))
+    return frame_of_rows(list(rows_of(name)), list(lookup(name).columns))
 
 
 def rows_of(name: str) -> Iterator[Row]:
@@ -129,7 +129,7 @@ def rows_of(name: str) -> Iterator[Row]:
         yield row
 
 
-def frame_of(rows: Sequence[Row], columns: Sequence[str]) -> pd.DataFrame:
+def frame_of_rows(rows: Sequence[Row], columns: Sequence[str]) -> pd.DataFrame:
     """Return rows as a data frame; what is missing stays None, also beside texts."""
     needs("pandas")
     import pandas as pd

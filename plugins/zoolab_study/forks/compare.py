@@ -21,7 +21,7 @@ _NOTHING = -1
 Pair = tuple[int, int]
 
 
-class Comparison(NamedTuple):
+class AlignedTraces(NamedTuple):
     """Two traces, aligned: their steps side by side, the first pair that differs, if one does, and what
     the first trace has more or less than the second."""
 
@@ -31,7 +31,7 @@ class Comparison(NamedTuple):
     words: str
 
 
-def compare(one: TraceLog, other: TraceLog) -> Comparison:
+def compare(one: TraceLog, other: TraceLog) -> AlignedTraces:
     """Align two traces by kind of step, tool and slot; a fork and its parent first by position."""
     same = min(max(_forked(one, other), _forked(other, one)), len(one), len(other))
     pairs = [*((i, i) for i in range(same)), *align(one.steps, other.steps, same)]
@@ -40,7 +40,7 @@ def compare(one: TraceLog, other: TraceLog) -> Comparison:
         for a, b in pairs
         if _NOTHING in (a, b) or _content(one.steps[a].record) != _content(other.steps[b].record)
     )
-    return Comparison(pairs, next(parts, None), _words(other, one))
+    return AlignedTraces(pairs, next(parts, None), _words(other, one))
 
 
 def _forked(child: TraceLog, parent: TraceLog) -> int:

@@ -23,7 +23,7 @@ from zoolab_study.forks.tape import (
     OwnReplies,
     Place,
     TraceTape,
-    end_of,
+    last_place,
     opens_walk,
     options_of,
     place_of,
@@ -86,7 +86,7 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
         for i in walks:
             options = _options_of_replay(trace, turns, turns[i].seq, ends[i])
             _ask_next(trace, turns, turns[i], child, registry, model, options)
-        if child.steps and place_of(child.steps[-1], child.steps[-1].record) == end_of(trace, turns):
+        if child.steps and place_of(child.steps[-1], child.steps[-1].record) == last_place(trace, turns):
             child.outcome, child.error, child.fault = trace.outcome, trace.error, trace.fault
     except ZoolabError as error:
         if isinstance(error.trace, TraceLog):

@@ -158,7 +158,7 @@ class TraceTape(Tape):
         if missing == "stop" and requests:
             until = len(trace.steps)
         asked = _requests(trace, [turn for turn in turns if turn.end > since], until, requests)
-        ends = end_of(trace, turns) if missing == "stop" else None
+        ends = last_place(trace, turns) if missing == "stop" else None
         return cls(calls, missing, results, before, _failures(trace, before), asked, ends)
 
     def left_by(self, trace: TraceLog) -> list[Call]:
@@ -364,7 +364,7 @@ def _may_have_run(call: Call) -> bool:
     return call.verdict.ok
 
 
-def end_of(trace: TraceLog, turns: Sequence[Turn]) -> Place | None:
+def last_place(trace: TraceLog, turns: Sequence[Turn]) -> Place | None:
     """Return the place of the last step of a run that came to no end of its own; None for any other run."""
     if not turns or (trace.outcome not in UNFINISHED and turns[-1].reply is not None):
         return None

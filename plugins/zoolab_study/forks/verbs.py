@@ -49,7 +49,7 @@ class Verbs:
             case "look":
                 return look(trace, seq, record)
             case "replay":
-                return replay(trace, seq, record, _as_recording(self._model))
+                return replay_edited(trace, seq, record, _as_recording(self._model))
             case "live":
                 return live(trace, seq, record, self._model, self._tools)
             case _:
@@ -89,7 +89,9 @@ def _messages_with(trace: TraceLog, step: Step, record: Record) -> Messages:
     return Messages([*step.messages.tolist()[:-1], last])
 
 
-def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | None = None) -> TraceLog:
+def replay_edited(
+    trace: TraceLog, seq: int, record: Record | None, recording: Model | None = None
+) -> TraceLog:
     """Go on from a step; the model's answers are those that the trace holds itself, or else those of
     `recording`, by default that of the run. Nothing runs.
 

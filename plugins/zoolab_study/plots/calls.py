@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREEN, GREY, INK, RED, SMALL
-from zoolab.plots.display import finish, plain, write
+from zoolab.plots.display import finish, plain_line, write
 from zoolab.plots.frames import StepsDisplay, is_known, steps_in
 from zoolab.text.wording import count
 from zoolab_study.plots.labels import percent
@@ -187,13 +187,13 @@ class ToolConfusionDisplay(StepsDisplay):
         for row, column in _rights(drawn):
             corner = columns.index(column) - 0.47, rows.index(row) - 0.47
             ax.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, edgecolor=INK, lw=1.4))
-        names = [plain(name, 14) for name in columns]
+        names = [plain_line(name, 14) for name in columns]
         ax.set_xticks(range(len(names)), names, parse_math=False)
         if max(map(len, names)) * len(names) > _ABREAST:  # no room to lie flat: the names stand aslant
             ax.tick_params(axis="x", rotation=35)
             for label in ax.get_xticklabels():
                 label.set(ha="right", rotation_mode="anchor")
-        ax.set_yticks(range(len(rows)), [plain(name, 18) for name in rows], parse_math=False)
+        ax.set_yticks(range(len(rows)), [plain_line(name, 18) for name in rows], parse_math=False)
         right, total = self._counts()
         headline = f"{right:,} of {count(total, 'run')} chose the expected tool (framed)"
         finish(ax, headline, x="called first", y="expected")

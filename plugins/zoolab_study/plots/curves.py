@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
-from zoolab.plots.display import Display, finish, plain
+from zoolab.plots.display import Display, finish, plain_line
 from zoolab.plots.frames import check_trace
 from zoolab.text.wording import count
 from zoolab.tokens import Price, Tokens, tokens_in
@@ -42,7 +42,8 @@ class CurveDisplay(Display):
         for place in sorted({min(1, last), (last + 1) // 2, last} - {0}):
             values: dict[Any, float] = self.curves_.loc[place].to_dict()
             shown = (
-                f"{plain(n)} {percent(v) if self.shares else format(v, '.3g')}" for n, v in values.items()
+                f"{plain_line(n)} {percent(v) if self.shares else format(v, '.3g')}"
+                for n, v in values.items()
             )
             told.append(f"{self.x} {place}: {', '.join(shown)}")
         return "; ".join(told)
@@ -78,7 +79,7 @@ class RecallDisplay(CurveDisplay):
         for name, each in found.items():
             if not each or any(rank not in range(1, 1 << 20) for rank in each):
                 raise InvalidInput(
-                    f"ranks of {plain(name)}: {excerpt(each)}", expected="whole numbers from 1"
+                    f"ranks of {plain_line(name)}: {excerpt(each)}", expected="whole numbers from 1"
                 )
         ks = range(1, max(map(max, found.values()), default=0) + 1)
         return cls(

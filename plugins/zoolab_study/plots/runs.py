@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import ERROR_CODES, InvalidInput
 from zoolab.plots.colours import BLUE, GREEN, GREY, INK, PINK, RED, SMALL
-from zoolab.plots.display import Display, finish, name_rows, plain, write
+from zoolab.plots.display import Display, finish, name_rows, plain_line, write
 from zoolab.plots.frames import check_frame, is_known
 from zoolab.text.wording import count
 from zoolab_study.plots.graded import GradedDisplay, score_of
@@ -318,7 +318,7 @@ class AblationDisplay(Display):
 
     def _summary(self) -> str:
         said = f"{count(len(self.rates_), 'variant')}, {self._sizes}"
-        return "; ".join([said, *(f"{plain(name)} {told}" for name, told in self._told.items())])
+        return "; ".join([said, *(f"{plain_line(name)} {told}" for name, told in self._told.items())])
 
     def _draw(self, ax: Axes) -> None:
         headline, differences = self._sizes, self.differences_

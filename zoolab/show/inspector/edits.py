@@ -12,7 +12,7 @@ from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import Decision, Failure, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
 from zoolab.show.block_types import MAX_ROWS
-from zoolab.text.markup import visible
+from zoolab.text.markup import pictured
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 
@@ -61,7 +61,7 @@ def fields_of(record: Record) -> list[Field]:
                 fields.append(("error", "the error", record.error.message, "text"))
         case Result():
             fields = [("content", "the text that the model gets", record.content, "text")]
-    return [{"field": f, "label": visible(label), "text": t, "form": form} for f, label, t, form in fields]
+    return [{"field": f, "label": pictured(label), "text": t, "form": form} for f, label, t, form in fields]
 
 
 def edited(record: Record, edits: Iterable[Any]) -> Record:

@@ -17,14 +17,14 @@ from zoolab.models.assembly import assemble
 from zoolab.models.deltas import listening
 from zoolab.plugins import DISPLAYS
 from zoolab.records import KINDS, Model, Outcome, Record
-from zoolab.show.block_types import Block, Room, sendable
+from zoolab.show.block_types import Block, Room, browser_json
 from zoolab.show.blocks import arriving_blocks
 from zoolab.show.frontend import alone, show_widget
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.modules import inspector_script
 from zoolab.show.inspector.overview import first_error, overview_of, packed
-from zoolab.show.inspector.panel import add_note, notes_of, panel_of
+from zoolab.show.inspector.panel import add_note, panel_of, reader_notes
 from zoolab.show.inspector.static_page import story_of
 from zoolab.show.moment import Moment
 from zoolab.trace.calls import Turn
@@ -110,7 +110,7 @@ class View:
             kept = Room(400).note("info", "Your edit is kept: it goes on with the next step.")
             panel["blocks"].insert(0, kept)
         if trace is self.trace and seq in self.asked:
-            panel["blocks"].insert(0, sendable(self.asked[seq]))
+            panel["blocks"].insert(0, browser_json(self.asked[seq]))
         return panel
 
 
@@ -194,10 +194,10 @@ class Inspector(anywidget.AnyWidget):
         verbs["others"] = [] if self._others is None else self._others.names
         return {
             "overview": self.view.overview(),
-            "live": sendable(self.view.live(verbs, back=len(self._views) > 1)),
+            "live": browser_json(self.view.live(verbs, back=len(self._views) > 1)),
             "other": other,
             "pairs": pairs,
-            "notes": sendable(notes_of(self.trace)),
+            "notes": browser_json(reader_notes(self.trace)),
         }
 
     def _show(self, forget: int, step: int | None = None) -> None:
@@ -226,7 +226,7 @@ class Inspector(anywidget.AnyWidget):
 
     def _failed(self, text: str, difference: str = "", **more: Any) -> None:
         line = next(iter(text.splitlines()), "")[:500]
-        self.send(sendable({"type": "failed", "message": line, "difference": difference, **more}))
+        self.send(browser_json({"type": "failed", "message": line, "difference": difference, **more}))
 
     def _handle(self, message: Any) -> None:
         match message:
@@ -257,7 +257,7 @@ class Inspector(anywidget.AnyWidget):
                 self._show(0, self.view.step)
             case {"type": "note", "seq": int(seq), "text": str(text)}:
                 add_note(self.trace, self.trace.index(seq), text)
-                self.notes = sendable(notes_of(self.trace))
+                self.notes = browser_json(reader_notes(self.trace))
             case {"type": "compare", "with": "parent"} if self.view.beside is None:
                 advice = "fork first, or inspect(trace, other)"
                 raise InvalidInput("there is nothing to compare with", advice=advice)
@@ -313,7 +313,7 @@ class Inspector(anywidget.AnyWidget):
         if time.monotonic() - self._reported > _REPORT:
             self._reported = time.monotonic()
             reply = assemble({"choices": [{"delta": each}]} for each in self._deltas)
-            arriving = sendable(arriving_blocks(Room(_ARRIVING), reply))
+            arriving = browser_json(arriving_blocks(Room(_ARRIVING), reply))
             self.live = {**(self.live or {}), "state": "running", "arriving": arriving}
 
     def _answer(self, then: object, seq: int, record: Record) -> None:

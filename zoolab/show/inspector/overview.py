@@ -7,7 +7,7 @@ from typing import Any
 
 from zoolab.records import KINDS, Decision, Messages, Outcome, Step, Verdict
 from zoolab.secrets import scrub
-from zoolab.show.block_types import sendable
+from zoolab.show.block_types import browser_json
 from zoolab.show.moment import Moment
 from zoolab.show.wording import prompt_of, totals_of
 from zoolab.trace.log import TraceLog
@@ -140,5 +140,5 @@ def _ledgers(trace: TraceLog, branches: list[int]) -> list[dict[str, Any]]:
 
 
 def _short(value: Any, limit: int) -> str:
-    text: str = sendable(value if isinstance(value, str) else str(value))
+    text: str = browser_json(value if isinstance(value, str) else str(value))
     return text if len(text) <= limit else text[: limit - 1] + "…"

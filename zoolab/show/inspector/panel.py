@@ -12,12 +12,12 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, encode_line, is_utf8
 from zoolab.messages import calls_of
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
-from zoolab.show.block_types import MAX_ROWS, Block, Room, sendable
+from zoolab.show.block_types import MAX_ROWS, Block, Room, browser_json
 from zoolab.show.blocks import GATES, blocks
 from zoolab.show.inspector.edits import fields_of
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of
 from zoolab.show.moment import Moment, kind_after
-from zoolab.show.wording import WORDS, as_text, content_of, headline, pretty
+from zoolab.show.wording import WORDS, content_of, headline, pretty, readable
 from zoolab.steps.result import METADATA, make_result
 from zoolab.text.wording import common_ends, count
 from zoolab.tokens import Tokens, tokens_in
@@ -60,14 +60,14 @@ def panel_of(moment: Moment) -> dict[str, Any]:
         "marks": [word for bit, word in MARK_WORDS.items() if marks & bit],
         "ran": line.line(f"{step.kind}: {told}", 300),
         "next": None if (comes := _what_next(moment)) is None else line.line(comes, 300),
-        "blocks": sendable(told_blocks),
+        "blocks": browser_json(told_blocks),
         "edit": edit,
         "tabs": {
             "diff": _diff_tab(moment, Room(_DIFF)),
             "full": _full_tab(moment, Room(_FULL)),
             "raw": [_raw_tab(moment, Room(_RAW))],
-            "python": sendable(_code_of(moment)),
-            "note": sendable(notes_of(moment.trace).get(str(moment.seq), "")),
+            "python": browser_json(_code_of(moment)),
+            "note": browser_json(reader_notes(moment.trace).get(str(moment.seq), "")),
         },
     }
 
@@ -102,7 +102,7 @@ def _diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
     change = moment.change
     patch: list[Operation] = []
     whole = list_patch(change.removed, change.added, change.kept)
-    for operation in map(sendable, whole):  # as many as there is room for
+    for operation in map(browser_json, whole):  # as many as there is room for
         size = len(encode(operation).encode())
         if size > room.left // 2:
             break
@@ -192,7 +192,7 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
             if reply.raw is not None:
                 return room.both_ends("the response, as it came", pretty(reply.raw))
             if reply.pieces:
-                lines = "\n".join(as_text(piece) for piece in islice(reply.pieces, 2_000))
+                lines = "\n".join(readable(piece) for piece in islice(reply.pieces, 2_000))
                 return room.both_ends("the deltas of the response, as they came", lines)
             label = "the message of the reply; the trace has no response body"
             return room.both_ends(label, pretty(reply.message))
@@ -253,7 +253,7 @@ def _make_result(moment: Moment, result: Result) -> list[str]:
     return [f"outcome = trace.steps[{moment.call.ran}].record", f"result = {made}"]
 
 
-def notes_of(trace: TraceLog) -> dict[str, str]:
+def reader_notes(trace: TraceLog) -> dict[str, str]:
     """Return what readers noted, by step number; kept in the trace's meta, so that it is saved with it."""
     kept, room = trace.meta.get("notes"), MAX_NOTES
     notes: dict[str, str] = {}
@@ -269,7 +269,7 @@ def add_note(trace: TraceLog, seq: int, text: str) -> None:
 
     Raises `InvalidInput` if the notes of a trace grow beyond 100,000 characters.
     """
-    notes = {key: kept for key, kept in notes_of(trace).items() if key != str(seq)}
+    notes = {key: kept for key, kept in reader_notes(trace).items() if key != str(seq)}
     if sum(map(len, notes.values())) + len(text) > MAX_NOTES - 10 * len(notes):
         raise InvalidInput("too many notes", expected=f"at most {MAX_NOTES:,} characters in a trace")
     trace.meta["notes"] = {**notes, str(seq): text} if text else notes

@@ -8,14 +8,14 @@ from typing import Any
 
 from zoolab.files import read_shipped
 from zoolab.jsontext import encode, one_line
-from zoolab.show.block_types import sendable
+from zoolab.show.block_types import browser_json
 from zoolab.show.inspector.modules import inspector_script
 from zoolab.show.inspector.overview import first_error, overview_of, packed
-from zoolab.show.inspector.panel import notes_of, panel_of
+from zoolab.show.inspector.panel import panel_of, reader_notes
 from zoolab.show.moment import Moment
 from zoolab.show.page import MAX_STEPS, render_fragment, shared_fragment
 from zoolab.show.wording import not_read, prompt_of
-from zoolab.text.markup import digest_of, visible
+from zoolab.text.markup import csp_digest, pictured
 from zoolab.trace.log import TraceLog
 
 #: Bytes of panels; the steps after that are named, and have no panel.
@@ -47,11 +47,11 @@ def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
     remarks = [told] if held < total else []
     if lines := not_read(trace):
         more = f" and {len(lines) - 3:,} more" if len(lines) > 3 else ""
-        remarks.append(f"Not read of the file: {escape(visible('; '.join(lines[:3])))}{more}")
-    allowed = dict.fromkeys(map(digest_of, (own_style, style, *_STYLE.findall(story))))
+        remarks.append(f"Not read of the file: {escape(pictured('; '.join(lines[:3])))}{more}")
+    allowed = dict.fromkeys(map(csp_digest, (own_style, style, *_STYLE.findall(story))))
     return _file("static_page.html").format(
-        policy=_POLICY.format(script=digest_of(script), styles=" ".join(allowed)),
-        title=escape(visible(one_line(f"zoolab: {prompt_of(trace)}", 60))),
+        policy=_POLICY.format(script=csp_digest(script), styles=" ".join(allowed)),
+        title=escape(pictured(one_line(f"zoolab: {prompt_of(trace)}", 60))),
         own_style=own_style,
         style=style,
         told="".join(f"<p>{remark}</p>\n" for remark in remarks),
@@ -83,7 +83,7 @@ def _data(trace: TraceLog, room: int) -> dict[str, Any]:
         "overview": packed(overview_of(trace)),
         "step": first_error(trace) or 0,
         "tab": "diff",
-        "notes": sendable(notes_of(trace)),
+        "notes": browser_json(reader_notes(trace)),
         "other_step": 0,
         **dict.fromkeys(("live", "other", "pairs")),
     }
