@@ -108,7 +108,7 @@ def imports_of(tree: ast.AST) -> list[str]:
 
 
 @cache
-def tree_of(module: str) -> ast.AST:
+def tree_of(module: str) -> ast.Module:
     return ast.parse(EVERY[module].read_text(encoding="utf-8"))
 
 
@@ -124,6 +124,21 @@ def upward_imports(module: str, source: str) -> list[str]:
     room = room_of(module)
     targets = imports_of(ast.parse(source))
     return [t for t in targets if room_of(t) != room and FLOOR_OF[room_of(t)] >= FLOOR_OF[room]]
+
+
+#: Public names that stand in several modules for one thing each: every reader has `recognises` and `read`, a
+#: process has `main`. What people write themselves is named by its world: a `Case` of a lab or of a study.
+ALIKE = {"main", "read", "recognises", "Case", "check"}
+
+
+def test_a_public_name_stands_for_one_thing():
+    homes: dict[str, set[str]] = {}
+    for module in EVERY:
+        if module != "zoolab.mini":  # one file to be read alone, with the names of the lesson
+            for node in tree_of(module).body:
+                if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                    homes.setdefault(node.name, set()).add(module)
+    assert {name: found for name, found in homes.items() if len(found) > 1 and name not in ALIKE} == {}
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -32,8 +32,8 @@ from zoolab.errors import InvalidInput, InvalidSchema, ReplayMiss
 from zoolab.records import Failure, Limits, Result
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited, fields_of
-from zoolab_study.forks import verbs as forks
-from zoolab_study.forks.compare import align, compare
+from zoolab_study.branching import verbs as forks
+from zoolab_study.branching.compare import align, compare
 
 
 def driven(*replies: Any, tools: Any = TOOLS, **options: Any) -> Driver:

@@ -22,7 +22,7 @@ from zoolab.steps.define import as_registry, tool
 from zoolab.trace.codec import MAX_VALUE_CHARS
 from zoolab.trace.events import as_read, events_of
 from zoolab_connect.protocol import to_markdown
-from zoolab_study.forks.tape import said_in
+from zoolab_study.branching.trace_tape import said_in
 
 KEY = "sk-proj-" + "Zq81TestTestTestTest9x"
 

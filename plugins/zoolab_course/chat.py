@@ -16,8 +16,8 @@ from zoolab.records import Model, Record, Step
 from zoolab.runs import Trace, run
 from zoolab.tools import ToolRegistry
 from zoolab.trace.summary import outcome_of_walk
-from zoolab_study.forks.fork import child_of
-from zoolab_study.forks.further import is_answered
+from zoolab_study.branching.fork import child_of
+from zoolab_study.branching.further import is_answered
 
 #: What the conversation itself says.
 _OWN = ("prompt", "tools", "model", "trace", "go_on", "messages", "first_turn", "meta")

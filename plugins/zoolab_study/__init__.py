@@ -9,7 +9,7 @@ journal.py        what is kept, a line a run
 results.py        Experiment: tables, traces, comparisons, a plot; report.py: a page
 scorers.py        what can be said of a run, and whether its calls are the expected ones
 statistics.py     intervals and tests; comparison.py: what they say of two variants
-forks/            a trace as a tape: fork it, replay it, go on, compare
+branching/        a trace as a tape: fork it, replay it, go on, compare
 asking.py         ask_again(): what other models would do at one step
 others.py         the same from the inspector: Ask others
 bisecting.py      bisect(): the first step in which two traces differ, and why; bisection.py: how it is shown

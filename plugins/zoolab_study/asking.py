@@ -28,8 +28,8 @@ from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import turn_at
 from zoolab.trace.codec import decode_record, encode_record
 from zoolab.trace.log import tools_of
+from zoolab_study.branching.trace_tape import options_of
 from zoolab_study.cases import Case
-from zoolab_study.forks.tape import options_of
 from zoolab_study.pacing import maker_of
 from zoolab_study.runner import models_in
 from zoolab_study.statistics import Interval, wilson

@@ -2,7 +2,7 @@
 
 Steps are compared in order, so that everything before the first difference is equal, and what differs in
 that step is its cause. Times, durations, ids of calls, the times in a result's envelope and secrets are no
-difference; two requests are equal if `zoolab_study.forks.names.RequestNames` gives them the same name.
+difference; two requests are equal if `zoolab_study.branching.names.RequestNames` gives them the same name.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from zoolab.trace.calls import Turn
 from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
 from zoolab_study.bisection import CAUSES, Bisection, Cause, Change, Ending, Followed
-from zoolab_study.forks.compare import align
-from zoolab_study.forks.names import RequestNames
+from zoolab_study.branching.compare import align
+from zoolab_study.branching.names import RequestNames
 
 _MAX_CHANGES, _MAX_FOLLOWED, _LONGEST, _BEFORE = 8, 40, 240, 60
 #: What a body holds that is compared elsewhere, or differs each time.

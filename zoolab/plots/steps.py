@@ -10,7 +10,7 @@ from zoolab.jsontext import excerpt
 from zoolab.messages import text_of
 from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PALE, RED, SMALL
 from zoolab.plots.display import Display, finish, name_rows, plain_line, write
-from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
+from zoolab.plots.inputs import StepsDisplay, check_trace, is_known, steps_in
 from zoolab.records import KINDS, Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.show.wording import readable
 from zoolab.text.wording import count

@@ -6,13 +6,13 @@ their nesting may not, and no text is completed. A proposal is validated again i
 
 reading.py    the one value that a badly written text can stand for, without the fences and the talk around it
 guards.py     what a repair may change, and whether a proposal keeps to it
-repairs.py    the repair by rules and the repair by a model
+repairers.py  the repair by rules and the repair by a model
 """
 
 from __future__ import annotations
 
 from zoolab.repair.guards import keeps_intent
 from zoolab.repair.reading import MAX_CHARS
-from zoolab.repair.repairs import LLMRepair, RepairReport, RuleRepair
+from zoolab.repair.repairers import LLMRepair, RepairReport, RuleRepair
 
 __all__ = ["MAX_CHARS", "LLMRepair", "RepairReport", "RuleRepair", "keeps_intent"]

@@ -23,7 +23,7 @@ from zoolab.steps.define import as_registry
 from zoolab.toolbox.catalog import tools_defined, tools_named
 from zoolab.tools import ToolRegistry
 from zoolab.trace.log import tools_of
-from zoolab_study.forks.further import ask_further, is_answered
+from zoolab_study.branching.further import ask_further, is_answered
 
 #: Lines that are no question.
 _ENDS = ("", "exit", "quit")

@@ -10,7 +10,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREEN, GREY, INK, RED, SMALL
 from zoolab.plots.display import finish, plain_line, write
-from zoolab.plots.frames import StepsDisplay, is_known, steps_in
+from zoolab.plots.inputs import StepsDisplay, is_known, steps_in
 from zoolab.text.wording import count
 from zoolab_study.plots.labels import percent
 

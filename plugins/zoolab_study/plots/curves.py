@@ -10,7 +10,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 from zoolab.plots.display import Display, finish, plain_line
-from zoolab.plots.frames import check_trace
+from zoolab.plots.inputs import check_trace
 from zoolab.text.wording import count
 from zoolab.tokens import Price, Tokens, tokens_in
 from zoolab.trace.log import TraceLog

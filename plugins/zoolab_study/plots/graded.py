@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.plots.frames import StepsDisplay, check_frame, is_known, steps_in
+from zoolab.plots.inputs import StepsDisplay, check_frame, is_known, steps_in
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.messages import Messages
 from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PINK, SKY
 from zoolab.plots.display import Display, finish
-from zoolab.plots.frames import check_trace
+from zoolab.plots.inputs import check_trace
 from zoolab.records import Request
 from zoolab.text.wording import count
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool

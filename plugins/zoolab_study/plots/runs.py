@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.errors import ERROR_CODES, InvalidInput
 from zoolab.plots.colours import BLUE, GREEN, GREY, INK, PINK, RED, SMALL
 from zoolab.plots.display import Display, finish, name_rows, plain_line, write
-from zoolab.plots.frames import check_frame, is_known
+from zoolab.plots.inputs import check_frame, is_known
 from zoolab.text.wording import count
 from zoolab_study.plots.graded import GradedDisplay, score_of
 from zoolab_study.plots.labels import percent, rest

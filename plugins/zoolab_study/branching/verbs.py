@@ -18,7 +18,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Model, Record, Reply, Request, Result, Step, ToolCall
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.trace.log import TraceLog
-from zoolab_study.forks import fork
+from zoolab_study.branching import fork
 
 
 class Verbs:

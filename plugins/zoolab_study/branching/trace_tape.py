@@ -41,7 +41,7 @@ from zoolab.tools import Tool
 from zoolab.trace.calls import Call, Turn, question_at
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
-from zoolab_study.forks.names import RequestNames
+from zoolab_study.branching.names import RequestNames
 
 #: What becomes of a call that is not on the tape. "stop": the walk ends with a `ReplayMiss`. "ask": a tool of
 #: risk `safe` runs, any other call waits for a decision. "live": the policy decides, as in any walk.

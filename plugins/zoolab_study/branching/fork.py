@@ -18,7 +18,7 @@ from zoolab.steps.define import as_registry
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.calls import Turn, question_at, turn_at
 from zoolab.trace.log import TraceLog, drive, tools_of
-from zoolab_study.forks.tape import (
+from zoolab_study.branching.trace_tape import (
     Missing,
     OwnReplies,
     Place,
