@@ -22,7 +22,7 @@ from pydantic import AliasPath, BaseModel, Field, TypeAdapter
 from zoolab import Scripted, run
 from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature, ReadOnlyRecord
 from zoolab.lint import lint
-from zoolab.schema.functions import BindingError
+from zoolab.schema.binding import BindingError
 from zoolab.steps.define import as_registry, tool
 from zoolab.tools import Context, Tool, ToolRegistry
 

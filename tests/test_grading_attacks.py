@@ -16,8 +16,8 @@ import pytest
 
 from zoolab.errors import InvalidInput
 from zoolab_grader import Callback, Grade, Lab, Student, Wrong, case, grade_cells
-from zoolab_grader.channel import WHOLE
 from zoolab_grader.isolation import Forking, Plain, plan_for
+from zoolab_grader.process import WHOLE
 from zoolab_grader.worker.jail import FILTER
 
 SEED = "a-seed-that-nobody-guesses-7301"

@@ -26,22 +26,12 @@ from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
 from zoolab_grader import Callback, Frame, Lab, Student, Wrong, case, grade, grade_cells
-from zoolab_grader.channel import (
-    MAX_MEMORY,
-    MAX_TOTAL,
-    PATIENCE,
-    THIS_THREAD,
-    Channel,
-    Gone,
-    Late,
-    Process,
-    Use,
-    Wait,
-    queued_in,
-)
+from zoolab_grader.channel import MAX_TOTAL, Channel, Gone, Late
 from zoolab_grader.isolation import Forked, Forking, Isolation, Plain, Plan, places_for, plan_for, shut_in
+from zoolab_grader.process import MAX_MEMORY, PATIENCE, Process, Wait
+from zoolab_grader.usage import THIS_THREAD, Use, queued_in
 from zoolab_grader.worker.jail import FILTER, FORK, NAMESPACES
-from zoolab_grader.worker.linux import Refusals
+from zoolab_grader.worker.seccomp import Refusals
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = Lab("tried", "Tried", ("f",), seconds=2.0)

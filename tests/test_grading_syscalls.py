@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from zoolab_grader.worker.linux import Refusals
+from zoolab_grader.worker.seccomp import Refusals
 
 TEXT = files("zoolab_grader.worker").joinpath("syscalls.txt").read_text(encoding="utf-8")
 _, *PARTS = re.split(r"\n(?:allowed|denied|alone|absent):\n", TEXT)

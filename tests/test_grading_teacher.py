@@ -16,7 +16,8 @@ from zoolab.errors import InvalidInput
 from zoolab.files import course_folder, read_shipped
 from zoolab_grader.gradebook import MANUAL, Manual, read_manual
 from zoolab_grader.labs import lab_names
-from zoolab_grader.submissions import ALIKE, alike, read_cells, shape_of
+from zoolab_grader.likeness import ALIKE, alike, shape_of
+from zoolab_grader.submissions import read_cells
 
 
 @pytest.fixture

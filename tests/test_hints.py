@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from zoolab.errors import InvalidArguments, InvalidToolSignature
-from zoolab.schema.functions import BindingError, binder
+from zoolab.schema.binding import BindingError, binder
 from zoolab.schema.hints import Describer, type_hints
 from zoolab.schema.parts import with_default
 from zoolab.schema.strict import make_strict, without_nulls

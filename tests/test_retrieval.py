@@ -13,7 +13,8 @@ from rank_bm25 import BM25Okapi
 from zoolab import Limits, Outcome, Scripted, Tool, ToolRegistry, Trace, run, walk
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
-from zoolab.retrieval import BM25, Embeddings, pick_tools, words_of
+from zoolab.retrieval import BM25, Embeddings, words_of
+from zoolab.tool_search import pick_tools
 from zoolab.trace.log import drive
 from zoolab_course.worlds.devops import devops_tools
 from zoolab_course.worlds.security import security_tools

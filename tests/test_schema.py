@@ -20,10 +20,11 @@ from zoolab.schema.checker import (
     SchemaChecker,
     check_schema,
     check_schema_bounds,
-    plain_test,
     schema_words,
 )
-from zoolab.schema.drafts import MAX_SECONDS, bounded, compiled
+from zoolab.schema.drafts import compiled
+from zoolab.schema.plain import plain_test
+from zoolab.schema.work import MAX_SECONDS, bounded
 from zoolab.tools import Tool
 from zoolab_connect.imported import tools_offered
 

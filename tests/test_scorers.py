@@ -10,17 +10,8 @@ from zoolab import Limits, Scripted, Tool, Trace, run, tool
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.repair import RuleRepair
 from zoolab_study.cases import Case, Run
-from zoolab_study.scorers import (
-    ANY_CALL,
-    SCORERS,
-    are_expected,
-    expected_calls,
-    is_accepted,
-    says,
-    score_answer,
-    score_arguments,
-    score_selection,
-)
+from zoolab_study.expected import ANY_CALL, are_expected, expected_calls, is_accepted
+from zoolab_study.scorers import SCORERS, says, score_answer, score_arguments, score_selection
 
 
 @tool

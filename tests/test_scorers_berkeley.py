@@ -9,7 +9,7 @@ from berkeley import CATEGORIES, NO_CALL, Berkeley, answers
 from zoolab.tools import name_for_apis
 from zoolab_course.weights import cache_folder
 from zoolab_study.datasets.berkeley import WHEEL, as_schema, checked_wheel, fetch_bfcl
-from zoolab_study.scorers import are_expected, expected_calls
+from zoolab_study.expected import are_expected, expected_calls
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import read_only
 from zoolab.records import Message, Reply, ToolCall, Verdict
-from zoolab.schema.functions import BindingError, binder
+from zoolab.schema.binding import BindingError, binder
 from zoolab.schema.hints import Describer
 from zoolab.schema.parts import resolved
 from zoolab.schema.strict import make_strict

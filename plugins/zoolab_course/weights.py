@@ -46,6 +46,10 @@ _STALE_SECONDS = 3600
 _BEGUN = ".begun"
 
 
+#: What `zoolab local fetch` fetches if it is not told what.
+SMALL = ("needle", "smollm2")
+
+
 class ModelName(NamedTuple):
     """Which weights run, how many of their layers (None: all), and whether anything may be written."""
 
@@ -122,8 +126,6 @@ class Weights:
 
 #: The weights of all local models, by name.
 TABLE = {name: Weights(name, **told) for name, told in read_table("zoolab_course", "weights.toml").items()}
-#: What `zoolab local fetch` fetches if it is not told what.
-SMALL = ("needle", "smollm2")
 
 
 def weights_of(name: str | Weights) -> Weights:

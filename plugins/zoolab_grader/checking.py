@@ -17,11 +17,11 @@ from typing import Any
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import visible
 from zoolab.runs import read_conversation
-from zoolab_grader.channel import Process
 from zoolab_grader.isolation import Direct, InProcess, kept_warm
 from zoolab_grader.judge import DEFAULT_SEED, CaseGrade, Grade, grade_case, grade_cells
 from zoolab_grader.labs import load_lab
 from zoolab_grader.missing import NO_REST, Rest
+from zoolab_grader.process import Process
 from zoolab_grader.report import prose
 from zoolab_grader.student import Student
 from zoolab_grader.submissions import SUFFIXES, hand_in, read_cells

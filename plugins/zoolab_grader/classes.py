@@ -24,8 +24,9 @@ from zoolab_grader.gradebook import ClassGrades, GradeTerms, Kept, NotGraded, St
 from zoolab_grader.isolation import Isolation, kept_warm, shut_in
 from zoolab_grader.judge import grade_cells
 from zoolab_grader.labs import Lab, case, folder_of, lab_names, lab_version, load_lab
+from zoolab_grader.likeness import shape_of
 from zoolab_grader.student import Student
-from zoolab_grader.submissions import Handed, find_submissions, hand_in, names_made, shape_of
+from zoolab_grader.submissions import Handed, find_submissions, hand_in, names_made
 from zoolab_study.jobs import Jobs, Lost, Workers
 
 # A submission that has ended a worker this often, with no other beside it, is given up.

@@ -33,7 +33,8 @@ from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
 from zoolab_grader.judge import CaseGrade, Grade
 from zoolab_grader.labs import Lab, lab_names
-from zoolab_grader.submissions import Shape, alike, read_cells, shape_of
+from zoolab_grader.likeness import Shape, alike, shape_of
+from zoolab_grader.submissions import read_cells
 
 #: What a teacher adds to the grades by hand. zoolab makes the file and never changes it, so what stands in it
 #: survives every grading.

@@ -25,9 +25,11 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.running.interrupts import IN_TURN
-from zoolab_grader.channel import UNEXPLAINED, WHOLE, Channel, Process, Use, used_below
+from zoolab_grader.channel import Channel
 from zoolab_grader.labs import Lab
+from zoolab_grader.process import UNEXPLAINED, WHOLE, Process
 from zoolab_grader.student import cleaned
+from zoolab_grader.usage import Use, used_below
 from zoolab_grader.worker.jail import FORK, STEPS, UNPROTECTED, Bounds, WorkerPlan
 from zoolab_grader.worker.notebook import Notebook, Nothing, importing
 from zoolab_grader.worker.serve import answer_to

@@ -14,10 +14,11 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.running.interrupts import cpu_time
 from zoolab.text.wording import listed
-from zoolab_grader.channel import UNEXPLAINED, Closed, Gone, Late, Process, Wait, in_words
+from zoolab_grader.channel import Closed, Gone, Late
 from zoolab_grader.isolation import Isolation
 from zoolab_grader.labs import Case, Lab
 from zoolab_grader.missing import NO_REST, Known, Rest
+from zoolab_grader.process import UNEXPLAINED, Process, Wait, in_words
 from zoolab_grader.student import Student, Wrong, cleaned
 from zoolab_grader.submissions import hand_in
 from zoolab_grader.worker.jail import UNPROTECTED

@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from zoolab.jsontext import visible
-from zoolab_grader.channel import UNEXPLAINED, WHOLE, Closed, Gone, Late, Process, Wait, in_words
+from zoolab_grader.channel import Closed, Gone, Late
 from zoolab_grader.missing import Known
+from zoolab_grader.process import UNEXPLAINED, WHOLE, Process, Wait, in_words
 from zoolab_grader.worker.serve import KINDS, SIMPLE
 
 

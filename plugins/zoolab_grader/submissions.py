@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import io
 import json
-import keyword
 import os
 import re
 import tokenize
 from codecs import lookup
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import decode_source
-from itertools import combinations
 from pathlib import Path
-from zlib import crc32
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest
 from zoolab_grader.missing import NO_REST, Rest
 from zoolab_grader.outputs import MAX_WITH_OUTPUTS, without_outputs
 from zoolab_grader.scripts import cells_of_script
-from zoolab_grader.worker.cells import without_magics
 
 MAX_BYTES = 20_000_000
 MAX_CELLS = 2_000
@@ -49,6 +45,10 @@ _NOTEBOOK = re.compile(r'\s*\{\s*"(?:cells|metadata|nbformat|worksheets)"')
 _PYTHON = re.compile(r"""\s*(?:#|\"{3}|'{3}|(?:import|from|def|class|print|async|%%?\w+)\b)""")
 
 _CONFLICT = re.compile(r"^<{7} |^>{7} ", re.MULTILINE)
+
+
+SUFFIXES = (".ipynb", ".py")
+ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
 
 
 def read_cells(path: Path) -> list[str]:
@@ -83,10 +83,6 @@ def _why_unread(text: str, error: Exception) -> str:
     if '"worksheets"' in text[:MAX_CODE]:
         return "it is of a format of before 2015; Jupyter converts it when it saves it"
     return "its cells are not there, or are no list of cells"
-
-
-SUFFIXES = (".ipynb", ".py")
-ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,70 +282,3 @@ def names_made(cells: Sequence[str]) -> set[str]:
     ['add', 'b', 'x']
     """
     return {name for found in _MADE.findall("\n".join(cells)) for name in found if name}
-
-
-#: Tokens in a run: fewer find more in common in work that is not alike.
-RUN = 16
-#: How much of two shapes is the same, from 0 to 1, if they are listed.
-ALIKE = 0.75
-#: Runs below which a shape is too short to say anything.
-SHORTEST = 20
-MAX_COMPARED = 50_000
-_LEFT_OUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
-_KINDS = {tokenize.NAME: "name", tokenize.NUMBER: "number", tokenize.STRING: "text"}
-
-#: What work is compared by: a hash for each run of tokens, in which its kind stands for every name, number
-#: and text. So other names, another layout and other comments make no difference.
-Shape = frozenset[int]
-
-
-def shape_of(cells: Sequence[str]) -> Shape:
-    """Return the hashes of all runs of tokens in these cells; nothing in them is run or compiled.
-
-    >>> renamed = "def total(prices):  # mine\\n    return sum(price * 2 for price in prices)"
-    >>> shape_of(["def add(xs):\\n  return sum(x * 3 for x in xs)"]) == shape_of([renamed])
-    True
-    """
-    tokens = list(_tokens("\n".join(map(without_magics, _first_of(cells)))[:MAX_COMPARED] + "\n"))
-    return frozenset(crc32(" ".join(tokens[at : at + RUN]).encode()) for at in range(len(tokens) - RUN + 1))
-
-
-def _first_of(cells: Sequence[str]) -> Iterator[str]:
-    """Yield the cells, up to what is compared: reading one takes time."""
-    left = MAX_COMPARED
-    for cell in cells:
-        yield cell[:left]
-        left -= len(cell)
-        if left <= 0:
-            return
-
-
-def _tokens(code: str) -> Iterator[str]:
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(code).readline):
-            if token.type in _LEFT_OUT:
-                continue
-            if keyword.iskeyword(token.string) or token.type == tokenize.OP:
-                yield token.string
-            else:
-                yield _KINDS.get(token.type, str(token.type))
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        return  # the rest is no Python
-
-
-def alike(shapes: Mapping[str, Shape], given: Shape = frozenset()) -> list[tuple[float, str, str]]:
-    """Return the pairs that are alike, the most alike first: how much, and their names.
-
-    What students were given, and what many have, does not count.
-    """
-    times = Counter(run for shape in shapes.values() for run in shape)
-    usual = {run for run, count in times.items() if count > max(len(shapes) / 2, 6)}
-    own = {name: shape - given - usual for name, shape in shapes.items()}
-    long_enough = sorted(name for name, shape in own.items() if len(shape) >= SHORTEST)
-    found: list[tuple[float, str, str]] = []
-    for one, other in combinations(long_enough, 2):
-        both = len(own[one] & own[other])
-        share = both / (len(own[one]) + len(own[other]) - both)
-        if share >= ALIKE:
-            found.append((share, one, other))
-    return sorted(found, key=lambda pair: (-pair[0], *pair[1:]))

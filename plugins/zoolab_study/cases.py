@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from zoolab.runs import Trace
 
 
+_EXPECTED = ("expected_tool", "expected_calls", "expected_answer")
+_ALSO_CALLED = {"case_id": "id", "question": "prompt"}
+
+
 class Unsaid(Enum):
     """What a case does not say, where None says something already."""
 
@@ -113,8 +117,6 @@ Scorer = Callable[[Run], Mapping[str, Score] | Score]
 
 
 _FIELDS = {field.name for field in fields(Case)}
-_EXPECTED = ("expected_tool", "expected_calls", "expected_answer")
-_ALSO_CALLED = {"case_id": "id", "question": "prompt"}
 
 
 def cases_in(given: Any, tools: Any = None) -> list[Case]:

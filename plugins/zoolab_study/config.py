@@ -28,9 +28,9 @@ from zoolab.tools import ToolRegistry
 from zoolab_study.cases import UNSAID, Case, WrongCase, as_case
 from zoolab_study.datasets.loading import numbered_rows
 from zoolab_study.design import check_described, variants_in
+from zoolab_study.expected import ANY_CALL, expected_calls
 from zoolab_study.mistakes import mistakes_in
 from zoolab_study.pacing import Budget, Pace
-from zoolab_study.scorers import ANY_CALL, expected_calls
 
 #: What a file may say.
 EXPERIMENT: Mapping[str, Any] = read_table("zoolab_study", "experiment.schema.json")

@@ -10,7 +10,8 @@ from typing import Any
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.schema.checker import schema_words
-from zoolab.schema.drafts import bounded, compiled
+from zoolab.schema.drafts import compiled
+from zoolab.schema.work import bounded
 
 #: What a schema says, as one says it of a TOML file.
 _WORDS = read_table("zoolab_study", "words.toml")

@@ -10,9 +10,9 @@ from typing import Any
 
 from zoolab.jsontext import canonical
 from zoolab_grader import Lab, Student, Wrong, grade_cells
-from zoolab_grader.channel import WHOLE
 from zoolab_grader.isolation import Isolation
 from zoolab_grader.labs import Case
+from zoolab_grader.process import WHOLE
 
 FAILED = '"no value"'
 #: So many inputs are played to one process: what a process may send in its life is bounded, and its time too.

@@ -7,7 +7,7 @@ from typing import Any
 
 from labs.l10.cases import ORDER, WORLD, calls_of, lead, script_of
 from zoolab_grader import Student
-from zoolab_grader.channel import WHOLE
+from zoolab_grader.process import WHOLE
 
 CALLS = list(calls_of(Random(0)))
 #: What is often asked about, and again.

@@ -8,7 +8,7 @@ from typing import Any
 
 from labs.l11.cases import Day
 from zoolab_grader import Callback, Student
-from zoolab_grader.channel import WHOLE
+from zoolab_grader.process import WHOLE
 
 LETTERS = "SsvLDFGPIEeRTCVWQkcwKUJAMNBZXYHOnxyzluabqdftom"
 #: What is often called, and again.

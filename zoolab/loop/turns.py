@@ -130,7 +130,7 @@ class Turns:
 
     def searchable(self, registry: ToolRegistry) -> ToolRegistry:
         """Add a tool that searches the others."""
-        from zoolab.retrieval import with_search
+        from zoolab.tool_search import with_search
 
         return with_search(registry, self.options.retrieve)
 
@@ -462,7 +462,7 @@ class Turns:
         choice = self.options.tool_choice
         if retrieve is None:
             return list(self.registry)
-        from zoolab.retrieval import pick_tools
+        from zoolab.tool_search import pick_tools
 
         picked, self.withheld = interruptible(pick_tools, retrieve, messages, self.registry, choice)
         return picked

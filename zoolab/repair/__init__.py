@@ -12,7 +12,7 @@ repairers.py  the repair by rules and the repair by a model
 from __future__ import annotations
 
 from zoolab.repair.guards import keeps_intent
-from zoolab.repair.reading import MAX_CHARS
 from zoolab.repair.repairers import LLMRepair, RepairReport, RuleRepair
+from zoolab.repair.unwrapping import MAX_CHARS
 
 __all__ = ["MAX_CHARS", "LLMRepair", "RepairReport", "RuleRepair", "keeps_intent"]

@@ -14,7 +14,8 @@ from typing import Any, Literal
 from zoolab.errors import InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.repair.parts import inner, properties
-from zoolab.repair.reading import Refused, read, read_inside, read_word, unwrapped
+from zoolab.repair.reading import read, read_inside, read_word
+from zoolab.repair.unwrapping import Refused, unwrapped
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 
 #: What a repair may change. strict: no value, and nothing is completed; words: JSON's own marks, but no word
@@ -108,7 +109,7 @@ def check_end(raw: str, proposed: Any) -> None:
     >>> check_end('{"to": "Ada"', {"to": "Ada"})
     >>> check_end('{"path": "/home', {"path": "/home"})
     Traceback (most recent call last):
-    zoolab.repair.reading.Refused: the text ends in the middle of a value, or where more may follow
+    zoolab.repair.unwrapping.Refused: the text ends in the middle of a value, or where more may follow
     """
     with suppress(Refused):
         if not read(raw)[2]:

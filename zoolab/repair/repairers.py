@@ -12,7 +12,8 @@ from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Model, Request
 from zoolab.repair.guards import Guard, Schema, check_end, check_guard, fits, fitted, one_object, read_all
-from zoolab.repair.reading import MAX_WORK, Refused, check_size, unwrapped
+from zoolab.repair.reading import MAX_WORK
+from zoolab.repair.unwrapping import Refused, check_size, unwrapped
 
 _MARKS = '{}[]":,'
 #: A word may begin or end in a place where a mark is missing; within a word none is.

@@ -5,69 +5,23 @@ A schema is judged by the draft that its `$schema` names, and by 2020-12 if it n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from zoolab.errors import InvalidSchema
-from zoolab.files import read_table
 from zoolab.jsontext import canonical, encode, excerpt, pointer_to
 from zoolab.running.interrupts import cpu_time
 from zoolab.schema.parts import TYPES
+from zoolab.schema.patterns import TABLE, compiles, to_python
+from zoolab.schema.work import LEFT, TooMuchWork, bounded, step
 
-_TABLE = read_table("zoolab.schema", "drafts.toml")
-_OUTSIDE: dict[str, str] = _TABLE["outside"]
-_INSIDE: dict[str, str] = _TABLE["inside"]
-_TOKEN = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\c([A-Za-z])|\\.|.", re.DOTALL)
-
-
-@lru_cache(maxsize=1024)
-def to_python(pattern: str) -> str:
-    r"""Return a pattern of ECMA-262 in the words of `regex`."""
-    made: list[str] = []
-    inside = False
-    for token in _TOKEN.finditer(pattern):
-        text = token[0]
-        if token[1] or token[2]:
-            code = int(token[1], 16) if token[1] else ord(token[2]) % 32
-            made.append(f"\\U{code:08x}")
-            continue
-        made.append((_INSIDE if inside else _OUTSIDE).get(text, text))
-        if text == "]" or (text == "[" and not inside):
-            inside = text == "["
-    return "".join(made)
-
-
-def compiles(pattern: object) -> bool:
-    """Return whether a pattern is a regular expression; what is not text is not judged."""
-    import regex
-
-    _step()
-    if isinstance(pattern, str) and len(pattern) > MAX_PATTERN_CHARS:
-        raise TooMuchWork
-    try:
-        return not isinstance(pattern, str) or bool(regex.compile(to_python(pattern)))
-    except (regex.error, ValueError, RecursionError, OverflowError):
-        return False
-
-
-#: How many schemas a check may hold against a value, and how many characters of the value add one. A clock
-#: would also count what else the process does meanwhile.
-MAX_STEPS, CHARS_PER_STEP = 10_000, 3
-#: Seconds of the processor that the search for patterns may take, and what each character adds.
-MAX_SECONDS, SECONDS_PER_CHAR = 0.25, 3e-6
-#: A longer pattern takes too long to compile.
-MAX_PATTERN_CHARS = 8_000
 #: More parts than this are compared with each other for too long.
 MAX_UNEVALUATED = 4_000
 
 #: What `$schema` may name, without its scheme and an empty fragment; and jsonschema's classes.
-_DRAFTS: dict[str, str] = _TABLE["drafts"]
-_CLASSES: dict[str, str] = _TABLE["classes"]
+_DRAFTS: dict[str, str] = TABLE["drafts"]
+_CLASSES: dict[str, str] = TABLE["classes"]
 
 
 def draft_of(schema: Mapping[str, Any]) -> str:
@@ -83,38 +37,6 @@ def draft_of(schema: Mapping[str, Any]) -> str:
             advice='remove "$schema" if the schema follows draft 2020-12',
         )
     return draft
-
-
-class TooMuchWork(Exception):
-    """A check that does more work than it may."""
-
-
-@dataclass(slots=True)
-class _Left:
-    """What is left to a check."""
-
-    steps: int
-    seconds: float
-
-
-_left: ContextVar[_Left] = ContextVar("zoolab_schema_left")
-
-
-def _step() -> None:
-    left = _left.get()
-    left.steps -= 1
-    if left.steps < 0:
-        raise TooMuchWork
-
-
-@contextmanager
-def bounded(chars: int = 0) -> Iterator[None]:
-    """End a check with `TooMuchWork` if it does too much for a value of `chars` characters as JSON."""
-    token = _left.set(_Left(MAX_STEPS + chars // CHARS_PER_STEP, MAX_SECONDS + chars * SECONDS_PER_CHAR))
-    try:
-        yield
-    finally:
-        _left.reset(token)
 
 
 def compiled(schema: Mapping[str, Any]) -> Any:
@@ -192,7 +114,7 @@ def _validator_class(draft: str, whole_floats: bool) -> Any:
 
         jsonschema's own leaves this class, and its bounds, at a schema with a "$schema".
         """
-        _step()
+        step()
         return attrs.evolve(validator, **changes)
 
     made.evolve = evolve
@@ -222,8 +144,8 @@ def _few_parts(keyword: Callable[..., Iterable[Any] | None]) -> Callable[..., It
 def _matches(pattern: str, text: str) -> bool:
     import regex
 
-    _step()
-    left, python = _left.get(), to_python(pattern)
+    step()
+    left, python = LEFT.get(), to_python(pattern)
     if left.seconds <= 0:
         raise TooMuchWork
     began = cpu_time()

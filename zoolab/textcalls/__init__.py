@@ -20,15 +20,9 @@ from typing import Any
 
 from zoolab.jsontext import MAX_CHARS, excerpt
 from zoolab.textcalls.around import before_calls, words_after
-from zoolab.textcalls.calls import (
-    FAMILIES,
-    MARKS,
-    Objects,
-    TextCall,
-    broken_calls,
-    plain_calls,
-    read_plain,
-)
+from zoolab.textcalls.calls import FAMILIES, MARKS, TextCall, broken_calls
+from zoolab.textcalls.objects import Objects
+from zoolab.textcalls.plain import plain_calls, read_plain
 from zoolab.textcalls.thoughts import spoken
 
 __all__ = ["TextCall", "before_calls", "find_calls", "notes", "notes_on_thought", "readings", "spoken"]

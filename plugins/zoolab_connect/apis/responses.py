@@ -62,6 +62,17 @@ _ITEM_IDS = {"message": "msg", "function_call": "fc", "custom_tool_call": "ctc"}
 _TEXTS = ("input_text", "output_text", "text")
 
 
+#: How the events of texts begin; some servers send them without the event that begins an item.
+_OF_TEXT = ("response.output_text.delta", "response.output_text.done", "response.refusal.")
+#: The fields of items and parts that grow, and the events that carry them.
+_GROWING = {
+    "function_call": ("arguments", "function_call_arguments"),
+    "custom_tool_call": ("input", "custom_tool_call_input"),
+    "output_text": ("text", "output_text"),
+    "refusal": ("refusal", "refusal"),
+}
+
+
 class Responses(Translated):
     """OpenAI's Responses."""
 
@@ -476,17 +487,6 @@ def _rest(item: Body | None, whole: Any) -> str:
     """Return what of the arguments of a call did not come in pieces."""
     came = str(as_dict(item).get("arguments") or "")
     return whole.removeprefix(came) if isinstance(whole, str) and whole.startswith(came) else ""
-
-
-#: How the events of texts begin; some servers send them without the event that begins an item.
-_OF_TEXT = ("response.output_text.delta", "response.output_text.done", "response.refusal.")
-#: The fields of items and parts that grow, and the events that carry them.
-_GROWING = {
-    "function_call": ("arguments", "function_call_arguments"),
-    "custom_tool_call": ("input", "custom_tool_call_input"),
-    "output_text": ("text", "output_text"),
-    "refusal": ("refusal", "refusal"),
-}
 
 
 def _item_events(item: Body, place: Body) -> Iterator[Body]:

@@ -129,6 +129,25 @@ class Faulty(AbstractContextManager["Faulty"]):
         raise marked(error, Fault(name, "the request", step="request", after=error.what))
 
 
+def _told(request: Request) -> dict[str, str]:
+    """Return what a request says of the tools: of each, or of all in the system prompt."""
+    if request.tools:
+        return {tool["function"]["name"]: encode(tool) for tool in request.tools if "function" in tool}
+    first = request.prefix[0] if len(request.prefix) else {}
+    return {"the tools": str(first.get("content"))} if first.get("role") == "system" else {}
+
+
+def name_without_ids(request: Request) -> str:
+    """Return the name of a request, the same whatever ids its calls have."""
+    named = ""
+    for message in request.messages:
+        bare = without(message, ["tool_call_id"])
+        if calls := message.get("tool_calls"):
+            bare["tool_calls"] = [call.get("function") for call in calls]
+        named = digest(named + RequestKeys().of({"messages": [bare]}))
+    return digest(RequestKeys().of({**request.body(), "messages": []}) + named)
+
+
 def _dropped(_url: str) -> Exception:
     said = "peer closed connection without sending complete message body"
     error: Exception = http_library().RemoteProtocolError(said)
@@ -157,22 +176,3 @@ REQUESTS: Mapping[str, Callable[[str], Exception]] = {
 }
 #: Every fault that a function breaks.
 BROKEN = frozenset({*DEFINED, *REQUESTS, SAME_CALL, *REPLIES, *CALLS, *BEFORE, *AFTER})
-
-
-def _told(request: Request) -> dict[str, str]:
-    """Return what a request says of the tools: of each, or of all in the system prompt."""
-    if request.tools:
-        return {tool["function"]["name"]: encode(tool) for tool in request.tools if "function" in tool}
-    first = request.prefix[0] if len(request.prefix) else {}
-    return {"the tools": str(first.get("content"))} if first.get("role") == "system" else {}
-
-
-def name_without_ids(request: Request) -> str:
-    """Return the name of a request, the same whatever ids its calls have."""
-    named = ""
-    for message in request.messages:
-        bare = without(message, ["tool_call_id"])
-        if calls := message.get("tool_calls"):
-            bare["tool_calls"] = [call.get("function") for call in calls]
-        named = digest(named + RequestKeys().of({"messages": [bare]}))
-    return digest(RequestKeys().of({**request.body(), "messages": []}) + named)

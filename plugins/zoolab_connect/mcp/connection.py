@@ -3,12 +3,12 @@
 The thread makes it work inside a notebook, whose own loop is busy. Two kinds of servers have `speaking`:
 
 - `LocalServer` starts a command and speaks over stdio. Messages are bounded lines, and each is checked
-  before the client gets it. Only answers and requests go on: the client declines the requests, and nothing here needs
-  the notifications, so they are dropped. The official transport has no such bounds, and it leaves what the
-  server has started if the server itself ends in time.
-- `RemoteServer` speaks over streamable HTTP, through the official transport, which reads answers of any size,
-  and whose session ends if a connection breaks. Here each answer is bounded, and whatever goes wrong on the
-  way is an error of that one request. The stream of notifications is not opened.
+  before the client gets it. Only answers and requests go on: the client declines the requests, and nothing
+  here needs the notifications, so they are dropped. The official transport has no such bounds, and it
+  leaves what the server has started if the server itself ends in time.
+- `RemoteServer` speaks over streamable HTTP, through the official transport, which reads answers of any
+  size, and whose session ends if a connection breaks. Here each answer is bounded, and whatever goes wrong
+  on the way is an error of that one request. The stream of notifications is not opened.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from zoolab.textcalls.calls import JSONObject, TextCall, call_in, runs_in
+from zoolab.textcalls.calls import TextCall, call_in
+from zoolab.textcalls.objects import JSONObject
+from zoolab.textcalls.plain import runs_in
 
 _MAY_STAND_BESIDE_PARAMETERS = {"type", "id", "name", "parameters", "tool_name", "tool_call_id"}
 _SPECIAL = re.compile(r"(?:<\|\w{1,32}\|>|```\w{0,16})\Z")

@@ -15,19 +15,28 @@ from typing import Any
 from zoolab.textcalls.calls import (
     FAMILIES,
     MARKS,
-    JSONObject,
-    Objects,
     Reader,
     TextCall,
     call_in,
     call_with_arguments,
     without_closers,
 )
+from zoolab.textcalls.objects import JSONObject, Objects
 from zoolab_connect.textcalls.llama import with_parameters
 
 #: What stands before the arguments, with the name and, in some families, an id.
 HEADS = [re.compile(Template(each["head"]).substitute(FAMILIES)) for each in FAMILIES["heads"]]
 _AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<\s?[|｜‖│┃∣/]|```")
+
+
+_BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
+_BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
+_MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
+_BROKEN_BLOCK = re.compile(
+    r"""(?P<braces>\{\s*+\{?+)\s*+["']?+name["']?+\s*+:\s*+(?P<quote>["'])(?P<name>[\w.-]{1,128})(?P=quote)\s*+"""
+    r"""(?:,\s*+["']?+(?:arguments|parameters)["']?+\s*+:\s*+(?P<arguments>[^\s`].*)|,?+\s*+\}[}\s`]*+\Z)""",
+    re.DOTALL,
+)
 
 
 def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
@@ -47,11 +56,6 @@ def _headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
         wanted = found.groupdict().get("id")
         calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start(), end))
     return calls
-
-
-_BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
-_BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
-_MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
 
 
 def in_tag(found: JSONObject) -> TextCall | None:
@@ -74,13 +78,6 @@ def by_name(found: JSONObject) -> TextCall | None:
 
 #: How a call stands between the marks of a family.
 BLOCKS: Mapping[str, Reader] = MappingProxyType({"hermes": in_tag, "apertus": by_name})
-
-
-_BROKEN_BLOCK = re.compile(
-    r"""(?P<braces>\{\s*+\{?+)\s*+["']?+name["']?+\s*+:\s*+(?P<quote>["'])(?P<name>[\w.-]{1,128})(?P=quote)\s*+"""
-    r"""(?:,\s*+["']?+(?:arguments|parameters)["']?+\s*+:\s*+(?P<arguments>[^\s`].*)|,?+\s*+\}[}\s`]*+\Z)""",
-    re.DOTALL,
-)
 
 
 def read_broken_block(block: str) -> list[TextCall]:

@@ -12,8 +12,13 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.jsontext import encode
-from zoolab.textcalls.calls import FAMILIES, Objects, TextCall
+from zoolab.textcalls.calls import FAMILIES, TextCall
+from zoolab.textcalls.objects import Objects
 from zoolab_connect.textcalls.values import Values
+
+_MOST_RESTARTS = 8
+_IN_CDATA = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)", re.DOTALL)
+_BODY = re.compile(r"\s*+(?=\{)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +38,6 @@ def _tags(call: str, key: str, value: str, end: str, nested: str) -> Tags:
 
 #: The tags of each family, by a text without which there are none.
 TAGS: Mapping[str, Tags] = MappingProxyType({each.pop("mark"): _tags(**each) for each in FAMILIES["tags"]})
-_MOST_RESTARTS = 8
-_IN_CDATA = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)", re.DOTALL)
-_BODY = re.compile(r"\s*+(?=\{)")
 
 
 def read_tagged(text: str, schemas: Mapping[str, Any]) -> list[TextCall]:

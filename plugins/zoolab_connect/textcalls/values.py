@@ -8,7 +8,8 @@ from typing import Any
 
 from zoolab.errors import InvalidSchema
 from zoolab.jsontext import json_or, pointer_to
-from zoolab.schema.checker import SchemaChecker, plain_test
+from zoolab.schema.checker import SchemaChecker
+from zoolab.schema.plain import plain_test
 from zoolab_connect.textcalls.pythonic import literal
 
 #: Where a value stands: the parameter, and the keys and indices inside of it.

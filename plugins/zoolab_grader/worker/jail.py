@@ -16,12 +16,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from zoolab_grader.worker import linux
-from zoolab_grader.worker.linux import Opener, Refusals
+from zoolab_grader.worker import system
+from zoolab_grader.worker.opener import Opener
+from zoolab_grader.worker.seccomp import Refusals
 
 # The kinds of jail, strongest first. The last is none: a submission in it can do what its user can.
 NAMESPACES, FILTER, FORK = STEPS = ("namespaces", "seccomp", "fork")
 UNPROTECTED = ("the file system", "the network", "other processes")
+
+
+# The limit on processes if the system counts all of a user's: those of a desktop must fit in.
+_MANY = 4096
+STATUS = struct.Struct("=iq")
+_NOBODY = 65534
+_KEPT = "/.below-tmp"
+_SMALL = "size=64m,nr_inodes=4096,mode=1777"
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +61,6 @@ class WorkerPlan:
     masked: Sequence[str] = ()
     steps: Sequence[str] = STEPS
     bounds: Bounds = field(default_factory=Bounds)
-
-
-# The limit on processes if the system counts all of a user's: those of a desktop must fit in.
-_MANY = 4096
-STATUS = struct.Struct("=iq")
-_NOBODY = 65534
-_KEPT = "/.below-tmp"
-_SMALL = "size=64m,nr_inodes=4096,mode=1777"
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def forked(work: Callable[[], int | None]) -> int:
@@ -117,7 +118,7 @@ class Jail:
 
     def __init__(self, plan: WorkerPlan) -> None:
         self.plan = plan
-        self.system = linux.System()
+        self.system = system.System()
 
     def enter(self) -> None:
         """Do what is done once, in the zygote."""
@@ -200,15 +201,15 @@ class Namespaces(Jail):
 
     def enter(self) -> None:
         """Leave the system's namespaces and its file system."""
-        spaces = linux.CLONE_NEWNS | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
-        self._leave(linux.CLONE_NEWUSER | spaces)
-        self.system.mount("", "/", "", linux.MS_REC | linux.MS_PRIVATE)
+        spaces = system.CLONE_NEWNS | system.CLONE_NEWIPC | system.CLONE_NEWUTS | system.CLONE_NEWNET
+        self._leave(system.CLONE_NEWUSER | spaces)
+        self.system.mount("", "/", "", system.MS_REC | system.MS_PRIVATE)
         self._build("/proc")
         self.system.change_root("/proc")
 
     def begin(self, student: Callable[[], None], report: int, /) -> int:
         """Begin a process namespace whose first process reaps, and reports on the student's."""
-        self.system.unshare(linux.CLONE_NEWPID | linux.CLONE_NEWNS | linux.CLONE_NEWIPC)
+        self.system.unshare(system.CLONE_NEWPID | system.CLONE_NEWNS | system.CLONE_NEWIPC)
         return forked(lambda: self._reap(student, report))
 
     def surrender(self) -> None:
@@ -264,7 +265,7 @@ class Namespaces(Jail):
 
     def _furnish(self) -> None:
         """Furnish folders to write in that nobody else sees, and that are gone with the namespace."""
-        flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
+        flags = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
         for folder in ("/tmp", "/dev/shm"):
             self.system.mount("tmpfs", folder, "tmpfs", flags, _SMALL)
         # Python itself may lie below /tmp, which is covered now.
@@ -296,12 +297,12 @@ class Namespaces(Jail):
             Path(root + _KEPT).mkdir()
             self._bind(f"{root}/tmp", root + _KEPT)
         Path(f"{root}/etc/passwd").write_text(f"student:x:{_NOBODY}:{_NOBODY}::/tmp:\n")
-        self.system.protect(root, linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
+        self.system.protect(root, system.MS_RDONLY | system.MS_NOSUID | system.MS_NODEV)
         for device in _DEVICES:
             self._bind(device, root + device)
 
     def _bind(self, place: str, target: str) -> None:
-        self.system.mount(place, target, "", linux.MS_BIND | linux.MS_REC)
+        self.system.mount(place, target, "", system.MS_BIND | system.MS_REC)
 
 
 def _map_ids_when_told(here: int, there: int, zygote: int) -> int:

@@ -22,8 +22,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from zoolab_grader.worker.jail import STATUS, Bounds, Jail, WorkerPlan, forked, strongest
-from zoolab_grader.worker.linux import Opener, System, memory_group
+from zoolab_grader.worker.opener import Opener
 from zoolab_grader.worker.serve import drop_modules, serve_cells
+from zoolab_grader.worker.system import System, memory_group
 
 _LOOK_EVERY = 0.05
 _REPORT_SECONDS = 10.0

@@ -13,8 +13,8 @@ from zoolab.loop import Walk, walk
 from zoolab.models.about import Wrapper
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Limits, Model, Record, Reply, Request, Step, ToolCall, Verdict
-from zoolab.retrieval import FIND_TOOLS
 from zoolab.steps.define import as_registry
+from zoolab.tool_search import FIND_TOOLS
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.calls import Turn, question_at, turn_at
 from zoolab.trace.log import TraceLog, drive, tools_of

@@ -39,6 +39,19 @@ CATEGORIES = (
 )
 
 
+#: What JSON Schema calls Berkeley's types. `any` takes every value, and so has no type.
+TYPES = {
+    **dict.fromkeys(("dict", "HashMap"), "object"),
+    **dict.fromkeys(("float", "double"), "number"),
+    **dict.fromkeys(("tuple", "Array", "ArrayList"), "array"),
+    **dict.fromkeys(("String", "char"), "string"),
+    "long": "integer",
+    "Boolean": "boolean",
+}
+#: Categories whose values are code of a language, written as text.
+CODE = {"simple_java": "Java", "simple_javascript": "JavaScript"}
+
+
 def bfcl(*categories: str) -> pd.DataFrame:
     """Return Berkeley's cases with the columns of `load("selection-cases")`, and three more.
 
@@ -125,19 +138,6 @@ def _cases(files: Mapping[str, str], category: str) -> Iterator[dict[str, Any]]:
             "functions": functions,
             "ground_truth": [{name_for_apis(name): given for name, given in call.items()} for call in truth],
         }
-
-
-#: What JSON Schema calls Berkeley's types. `any` takes every value, and so has no type.
-TYPES = {
-    **dict.fromkeys(("dict", "HashMap"), "object"),
-    **dict.fromkeys(("float", "double"), "number"),
-    **dict.fromkeys(("tuple", "Array", "ArrayList"), "array"),
-    **dict.fromkeys(("String", "char"), "string"),
-    "long": "integer",
-    "Boolean": "boolean",
-}
-#: Categories whose values are code of a language, written as text.
-CODE = {"simple_java": "Java", "simple_javascript": "JavaScript"}
 
 
 def berkeley_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:

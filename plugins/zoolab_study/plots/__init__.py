@@ -11,10 +11,13 @@ CostDisplay             what a conversation costs as it grows
 MessageGrowthDisplay    how `messages[]` grows, and what is sent again and again
 """
 
-from zoolab_study.plots.calls import RetryWaterfallDisplay, ToolConfusionDisplay
+from zoolab_study.plots.ablation import AblationDisplay
+from zoolab_study.plots.calls import RetryWaterfallDisplay
+from zoolab_study.plots.confusion import ToolConfusionDisplay
 from zoolab_study.plots.curves import CostDisplay, RecallDisplay, ReliabilityDisplay
 from zoolab_study.plots.growth import MessageGrowthDisplay
-from zoolab_study.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
+from zoolab_study.plots.recovery import FaultRecoveryDisplay
+from zoolab_study.plots.runs import ErrorTaxonomyDisplay
 
 __all__ = ["AblationDisplay", "CostDisplay", "ErrorTaxonomyDisplay"]
 __all__ += ["FaultRecoveryDisplay", "MessageGrowthDisplay", "RecallDisplay", "ReliabilityDisplay"]

@@ -14,8 +14,8 @@ from zoolab.plots.inputs import check_trace
 from zoolab.text.wording import count
 from zoolab.tokens import Price, Tokens, tokens_in
 from zoolab.trace.log import TraceLog
+from zoolab_study.plots.ablation import scores_of_variants
 from zoolab_study.plots.labels import percent
-from zoolab_study.plots.runs import scores_of_variants
 
 if TYPE_CHECKING:
     import pandas as pd
