@@ -38,7 +38,7 @@ FLOORS = [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
         *("steps", "lint", "policy", "repair", "retrieval", "tapes"),
     ],
-    ["answers", "models.about", "models.deltas", "running.calls"],
+    ["answers", "models.about", "models.deltas", "running.calls", "tool_search"],
     ["limits.budget", "options"],
     ["loop", "toolbox"],
     ["models"],

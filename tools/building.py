@@ -53,7 +53,8 @@ def write_stale(files: dict[Path, str], check: bool = False) -> list[Path]:
 def built_files(name: str) -> dict[Path, str]:
     """Return the text of each file that is built for a lab: the student's notebook and the solution."""
     folder = folder_of(name)
-    source, notebook = folder / "master.py", folder / f"{folder.name}.ipynb"
+    source = folder / "master.py"
+    notebook = folder / f"{folder.name}.ipynb"
     try:
         master = source.read_text(encoding="utf-8")
         texts = {notebook: for_student(master), folder / "solution.ipynb": solved(master)}

@@ -27,7 +27,9 @@ def public_cases(source: str) -> str:
         kept.add(statement)
         used = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
         waiting += [each for names, each in made if names & used and each not in kept and not _marks(each)]
-    lines, text, end = source.splitlines(keepends=True), "", 0
+    lines = source.splitlines(keepends=True)
+    text = ""
+    end = 0
     for statement in statements:
         begin, end = end, statement.end_lineno or end  # with the comments before it
         text += "".join(lines[begin:end]) if statement in kept else ""
@@ -64,7 +66,8 @@ def hand_out(lab: str, out: Path) -> list[Path]:
     from zoolab_grader.labs import folder_of
 
     folder = folder_of(lab)
-    notebook, page = folder / f"{folder.name}.ipynb", folder / "README.md"
+    notebook = folder / f"{folder.name}.ipynb"
+    page = folder / "README.md"
     # Not the notebook as it lies there: somebody may have worked in it.
     built = built_files(lab)[notebook] if (folder / "master.py").is_file() else notebook.read_text("utf-8")
     files = {notebook.name: built, "cases.py": public_cases((folder / "cases.py").read_text("utf-8"))}

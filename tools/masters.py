@@ -7,7 +7,9 @@ from collections.abc import Callable
 from zoolab.errors import InvalidInput
 
 # The marks of a master, which is text in py:percent.
-BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
+BEGIN = "# BEGIN SOLUTION"
+END = "# END SOLUTION"
+STUB = "# STUB:"
 YOUR_CODE = "...  # your code"
 Marked = Callable[[str, list[str], list[str]], list[str]]
 
@@ -28,13 +30,17 @@ def rewritten(master: str, marked: Marked) -> str:
     lines: list[str] = []
     prompt: list[str] = []
     solution: list[str] = []
-    inside, before = False, ""
+    inside = False
+    before = ""
     for number, line in enumerate(master.split("\n"), start=1):
         mark = line.strip()
         if mark == (BEGIN if inside else END):
             raise InvalidInput(f"line {number}: {mark}", expected=END if inside else BEGIN)
         if mark == BEGIN:
-            inside, before, prompt, solution = True, line.partition("#")[0], [], []
+            inside = True
+            before = line.partition("#")[0]
+            prompt = []
+            solution = []
         elif mark == END:
             inside = False
             lines += marked(before, prompt, solution)

@@ -18,7 +18,8 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://|#|mailto:)([^)\s]+)\)")
 
 def repository() -> str:
     """Return the address of the repository, without a slash at its end; empty if nobody said it."""
-    server, name = os.environ.get("GITHUB_SERVER_URL", ""), os.environ.get("GITHUB_REPOSITORY", "")
+    server = os.environ.get("GITHUB_SERVER_URL", "")
+    name = os.environ.get("GITHUB_REPOSITORY", "")
     given = os.environ.get("ZOOLAB_REPOSITORY", f"{server}/{name}" if server and name else "")
     return given.rstrip("/")
 

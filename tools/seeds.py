@@ -91,7 +91,8 @@ def begin(workers: Workers, lab: str, answers: Sequence[Answer], seeds: int) -> 
 def print_verified(labs: Sequence[str], seeds: int, jobs: int | None = None) -> int:
     """Print a line for each lab (all, if none is named); 1 if an answer has not the points that it should."""
     scores = tomllib.loads((course_folder("labs") / "mutation.toml").read_text(encoding="utf-8"))
-    answers, odd = {lab: answers_of(lab) for lab in labs or lab_names()}, 0
+    answers = {lab: answers_of(lab) for lab in labs or lab_names()}
+    odd = 0
     with Workers("processes", jobs) as workers:
         begun = {lab: begin(workers, lab, answers[lab], seeds) for lab in answers}
         for lab, waiting in begun.items():
@@ -112,7 +113,8 @@ def print_verified(labs: Sequence[str], seeds: int, jobs: int | None = None) -> 
 
 def _watched(lab: str, waiting: Sequence[Future[Verdict]]) -> list[Verdict]:
     """Return the verdicts, with a bar on a terminal while they come."""
-    console, hidden = Console(stderr=True), not sys.stderr.isatty()
+    console = Console(stderr=True)
+    hidden = not sys.stderr.isatty()
     bar = track(waiting, lab, console=console, transient=True, disable=hidden)
     return [each.result() for each in bar]
 
@@ -127,7 +129,8 @@ def _score(measured: dict[str, Any] | None) -> str:
     """Return a lab's mutation score: mutants that lose points, of those that break a sentence of the text."""
     if measured is None:
         return "no mutation score"
-    killed, count = measured["killed"], measured["mutants"] - sum(map(len, measured["equivalent"].values()))
+    killed = measured["killed"]
+    count = measured["mutants"] - sum(map(len, measured["equivalent"].values()))
     return f"mutation score {100 * killed / count:.1f} % ({killed} of {count})"
 
 
@@ -144,7 +147,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", type=int, default=10, metavar="N")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes; by default one a processor")
     parser.add_argument("--more", type=Path, metavar="DIR")
-    options, odd = parser.parse_args(arguments), 0
+    options = parser.parse_args(arguments)
+    odd = 0
     with Workers("processes", options.jobs) as workers:
         answers = answers_of(options.lab, options.more)
         for each in (future.result() for future in begin(workers, options.lab, answers, options.seeds)):

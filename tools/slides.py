@@ -37,7 +37,8 @@ _FOREIGN = re.compile(r"<(style|script)\b.*?</\1>", re.IGNORECASE | re.DOTALL)
 _FETCHES = re.compile(r"<(img|iframe|link|object|embed|video|audio|source)\b[^>]*>", re.IGNORECASE)
 #: A picture with its text, as the displays of zoolab show it.
 _PICTURE = re.compile(r'<img alt="[^"<>]*" src="data:image/png;base64,[A-Za-z0-9+/=]+">')
-_PREDICTS, _REVEALS = re.compile(r"= predict\("), re.compile(r"\.reveal\(")
+_PREDICTS = re.compile(r"= predict\(")
+_REVEALS = re.compile(r"\.reveal\(")
 
 
 def read(source: Path, run: bool = True) -> list[Any]:

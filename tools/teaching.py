@@ -31,7 +31,10 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 PAGES = FOLDER / "teaching"
 TABLE = Path(__file__).with_name("teaching.toml")
 #: What an estimate assumes of a reader: words and lines of code a minute, and minutes for each thing to do.
-WORDS, LINES, PREDICTION, EXERCISE = 150, 20, 0.5, 5
+WORDS = 150
+LINES = 20
+PREDICTION = 0.5
+EXERCISE = 5
 
 OUTCOMES = """# Learning outcomes
 
@@ -164,7 +167,8 @@ def _checked_by(by_the_notebook: bool, cases: Sequence[str]) -> str:
 
 def times(course: Sequence[Lesson], measured: dict[str, Any]) -> str:
     """Return the page of the times."""
-    rows, total = [], 0.0
+    rows = []
+    total = 0.0
     for lesson in course:
         words = len(_FOLDED.sub("", lesson.prose).split())
         lines = len([line for line in lesson.code.splitlines() if line.strip()])
@@ -215,7 +219,8 @@ def keep(seconds: dict[str, float]) -> None:
 
 def pages() -> dict[Path, str]:
     """Return the text of each page that is built."""
-    table, course = tomllib.loads(TABLE.read_text(encoding="utf-8")), lessons()
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    course = lessons()
     return {
         PAGES / "outcomes.md": outcomes(course, table["objectives"]),
         PAGES / "times.md": times(course, table["measured"]),

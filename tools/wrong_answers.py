@@ -72,7 +72,9 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
     'Fills the budget from the front, so the newest messages go first.'
     """
     file, tables = _tables_of(lab)
-    usual, right, found = tables.pop("of", SOLUTION), right_answers(lab), {}
+    usual = tables.pop("of", SOLUTION)
+    right = right_answers(lab)
+    found = {}
     tables.pop(STAYS, None)
     for name, table in tables.items():
         try:

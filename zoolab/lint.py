@@ -110,7 +110,8 @@ def _is_of_its_kind(name: str, value: Any) -> bool:
 
 
 def _in_description(tool: Tool) -> Iterator[_Broken]:
-    text, words = tool.description, _words(tool.description)
+    text = tool.description
+    words = _words(tool.description)
     if not text.strip():
         yield "no-description", "", "the tool has no description"
     elif not _SAYS["when"].search(text):
@@ -135,7 +136,8 @@ def _in_parameters(tool: Tool) -> Iterator[_Broken]:
         for name, schema in node.get("properties", {}).items():
             if not isinstance(schema, dict):
                 continue
-            pointer, described = where + pointer_to(["properties", name]), schema.get("description", "")
+            pointer = where + pointer_to(["properties", name])
+            described = schema.get("description", "")
             described = described if isinstance(described, str) else ""
             if not described.strip():
                 yield "undescribed-parameter", pointer, f"the parameter {name!r} has no description"
@@ -182,7 +184,8 @@ def _strict_violations(node: Schema) -> Iterator[str]:
 def _together(tools: list[Tool]) -> Iterator[_Broken]:
     """Yield what is wrong with tools beside each other, with the name of a tool for a place."""
     for one, other in combinations(tools, 2):
-        a, b = set(_words(one.description)), set(_words(other.description))
+        a = set(_words(one.description))
+        b = set(_words(other.description))
         if a and len(a & b) >= SAME_WORDS * len(a | b):
             yield "same-description", other.name, f"the description is nearly that of {one.name!r}"
     seen: dict[str, str] = {}

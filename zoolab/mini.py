@@ -265,7 +265,9 @@ def problems_of(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     found = []
     for error in jsonschema.Draft202012Validator(schema).iter_errors(arguments):
         at = "".join(f"/{part}" for part in error.absolute_path)
-        keyword, wanted, value = error.validator, error.validator_value, error.instance
+        keyword = error.validator
+        wanted = error.validator_value
+        value = error.instance
         properties = error.schema.get("properties", {})
         if keyword == "required":
             for name in [name for name in wanted if name not in value]:

@@ -28,7 +28,9 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=...)(?:ing|es|ed|s)\Z")
 #: Okapi BM25 as Robertson and Zaragoza (2009) give it: how soon more of a word stops counting, how much
 #: long texts are held back, and what the commonest words weigh.
-_K1, _B, _EPSILON = 1.5, 0.75, 0.25
+_K1 = 1.5
+_B = 0.75
+_EPSILON = 0.25
 #: Longer questions are read up to here.
 _MAX_CHARS = 20_000
 
@@ -140,7 +142,8 @@ class Embeddings:
 def _embedder() -> Any:
     needs("wordllama")
     root = logging.getLogger()
-    level, handlers = root.level, list(root.handlers)
+    level = root.level
+    handlers = list(root.handlers)
     import wordllama  # sets up logging for the whole process, and again when it loads
 
     folder = Path(str(wordllama.__file__)).parent

@@ -19,7 +19,8 @@ from zoolab.files import read_table
 Place = tuple[int, int]
 
 #: Characters that are looked through at once, and how many after them a form may look at.
-_PIECE, _OVER = 1 << 16, 1 << 12
+_PIECE = 1 << 16
+_OVER = 1 << 12
 #: A name is not longer.
 _NAME = 64
 #: Characters beyond Latin-1 that are like one of it: blanks, and letters whose small or large form is.
@@ -35,7 +36,8 @@ _OF_TOKENS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*~
 _KINDS = bytes(ord("x") if each in _OF_TOKENS else ord(" ") for each in range(256))
 
 #: So many characters of base64 in a row are data, as those of a picture: no token is looked for in them.
-_DATA, _LEAST = re.compile(rb"[A-Za-z0-9+/=]*+"), re.compile(rb"[A-Za-z0-9+/=]{1000}")
+_DATA = re.compile(rb"[A-Za-z0-9+/=]*+")
+_LEAST = re.compile(rb"[A-Za-z0-9+/=]{1000}")
 _HEAD = b";base64,"
 _ALL_DATA = re.compile(r"(?:data:[\w/.+-]{1,100};base64,)?[A-Za-z0-9+/]{1000,}+={0,2}")
 
@@ -155,7 +157,8 @@ def _next(said: bytes, letters: bytes, at: int) -> int:
 
 def _in_long_words(said: bytes) -> Iterator[int]:
     """Yield where a token may begin in a long word: at its beginning, or behind what is no letter."""
-    within, passed = form("within").finditer, 0
+    within = form("within").finditer
+    passed = 0
     for place in range(0, len(said), _PIECE):
         kinds = said[place : place + _PIECE + len(_LONG)].translate(_KINDS)
         start = max(0, passed - place)
@@ -219,15 +222,18 @@ def without_places(texts: Sequence[str]) -> Iterator[str]:
     """
     start = 0
     while start < len(texts):
-        stop, size = start, 0
+        stop = start
+        size = 0
         while stop < len(texts) and size < _PIECE:
             size += len(texts[stop]) + 1
             stop += 1
         joined = projected("\n".join(texts[start:stop]))
         places = sorted([*places_of_names(joined), *places_of_tokens(joined)])
-        at, end = 0, 0
+        at = 0
+        end = 0
         for text in texts[start:stop]:
-            begin, end = end, end + len(text) + 1
+            begin = end
+            end = end + len(text) + 1
             while at < len(places) and places[at][1] <= begin:
                 at += 1
             if at == len(places) or places[at][0] >= end:

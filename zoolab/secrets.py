@@ -58,7 +58,8 @@ def scrub(text: str) -> str:
 
 
 def _without(text: str, places: Sequence[Place]) -> str:
-    parts, end = list[str](), 0
+    parts = list[str]()
+    end = 0
     for low, high in places:
         parts += [text[end:low], HIDDEN]
         end = high
@@ -110,7 +111,8 @@ class _Scrubbing:
 
     def _look_through(self, value: Any) -> None:
         """Find the texts that have no secret, all together: a megabyte has tens of thousands of them."""
-        fresh, waiting = dict[str, None](), [value]
+        fresh = dict[str, None]()
+        waiting = [value]
         while waiting:
             each = waiting.pop()
             if isinstance(each, dict):

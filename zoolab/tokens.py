@@ -32,7 +32,8 @@ def tokens_in(messages: Iterable[Mapping[str, Any]] = (), tools: Iterable[Mappin
 
 def characters_of(message: Mapping[str, Any]) -> int:
     """Return how many characters a message has: its text and its calls. Never fails, whatever it holds."""
-    content, calls = message.get("content"), message.get("tool_calls")
+    content = message.get("content")
+    calls = message.get("tool_calls")
     return (len(_text(content)) if content else 0) + (len(_text(calls)) if calls else 0)
 
 
@@ -160,7 +161,8 @@ class Price:
     def of(self, usage: Mapping[str, Any]) -> float:
         """Return what the tokens of one reply cost; tokens that `usage` does not name cost nothing."""
         tokens = Tokens.of(usage)
-        sent, received = tokens.input or 0, tokens.output or 0
+        sent = tokens.input or 0
+        received = tokens.output or 0
         cached = min(sent, tokens.cached or 0)
         written = min(sent - cached, tokens.cache_write or 0)
         read_price = self.input if self.cached is None else self.cached

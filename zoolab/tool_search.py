@@ -60,7 +60,8 @@ class ToolSearch:
     """What `find_tools` calls: a search among the tools of a walk."""
 
     def __init__(self, retriever: Retriever, tools: Iterable[Tool]) -> None:
-        self._retriever, self._tools = retriever, list(tools)
+        self._retriever = retriever
+        self._tools = list(tools)
 
     def __call__(self, query: str) -> list[dict[str, Any]]:
         tools = self._tools
@@ -86,7 +87,8 @@ def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistr
 
 def _found(messages: Sequence[Message]) -> set[str]:
     """Return the names of `find_tools` and of what it found in a conversation."""
-    found, ids = {FIND_TOOLS}, set()
+    found = {FIND_TOOLS}
+    ids = set()
     for message in messages:
         for call in message.get("tool_calls") or ():
             if call["function"]["name"] == FIND_TOOLS:

@@ -60,7 +60,8 @@ def _no_call(trace: TraceLog) -> Diagnosis:
     """Say it of a whole reply, and only with evidence that a call was needed: many questions need none."""
     what = "the model answered without a call"
     advice = "say in the description when to use the tool; make sure that this model can call tools at all"
-    tools, last = tools_of(trace), trace.steps[-1].record if trace.steps else None
+    tools = tools_of(trace)
+    last = trace.steps[-1].record if trace.steps else None
     if not tools or not isinstance(last, Reply) or not last.is_whole:
         return Diagnosis("no_tool_call", what, (), advice)
     written = read_calls(last.text)
@@ -95,20 +96,24 @@ def _broken(trace: TraceLog) -> Diagnosis:
     cut = any(step.reply and step.reply.end == "cut" for step in trace.steps)
     mend = _ADVICE["cut"] if cut else "temperature 0; simpler schema; repair="
     said = (f"{name}: {'; '.join(each.message for each in verdict.problems)}" for _, name, verdict in found)
-    what, steps = "arguments that do not parse or fit the schema", tuple(seq for seq, *_ in found)
+    what = "arguments that do not parse or fit the schema"
+    steps = tuple(seq for seq, *_ in found)
     return Diagnosis("broken_arguments", what, tuple(said), mend, steps)
 
 
 def _invented(trace: TraceLog) -> Diagnosis:
-    found, known = _refused(trace, "unknown_tool"), tools_of(trace).names_as_text()
-    what, steps = "the model asked for a tool that does not exist", tuple(seq for seq, *_ in found)
+    found = _refused(trace, "unknown_tool")
+    known = tools_of(trace).names_as_text()
+    what = "the model asked for a tool that does not exist"
+    steps = tuple(seq for seq, *_ in found)
     evidence = tuple(f"{name!r} does not exist; there is {known}" for _, name, _ in found)
     advice = "offer fewer tools (retrieval), and no names in the prompt that are no tools"
     return Diagnosis("unknown_tool", what, evidence, advice, steps)
 
 
 def _poor(trace: TraceLog) -> Diagnosis:
-    registry, expected = tools_of(trace), trace.meta.get("expected_tool")
+    registry = tools_of(trace)
+    expected = trace.meta.get("expected_tool")
     called = [call.name for call in trace.tool_calls]
     suspects = [str(expected), *called] if expected and expected not in called else []
     suspects += [name for _, name, _ in _refused(trace, "invalid_arguments")]

@@ -49,7 +49,8 @@ def read_conversations(path: str | Path) -> list[Trace]:
     >>> [trace.answer for trace in read_conversations(path)]
     ['Hello']
     """
-    path, unread = Path(path), Unread()
+    path = Path(path)
+    unread = Unread()
     values = _content(path, unread)
     found = list(_conversations(values, unread))
     if not any(each.messages or each.error for each in found):
@@ -125,7 +126,8 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
             meta = {"model": value["model"]} if isinstance(value.get("model"), str) else {}
             yield Conversation(messages, tools_beside(value, place, own), meta, own)
     elif isinstance(value, dict):
-        spoken, own = api_of(value), Unread()
+        spoken = api_of(value)
+        own = Unread()
         left: list[str] = []
         request = spoken.from_body(value, left)
         for what in left:
@@ -178,7 +180,8 @@ def _trace(found: Conversation) -> Trace:
     try:
         tools = tools_offered(found.tools)
     except (ZoolabError, *_ODD) as error:
-        tools, why = None, getattr(error, "what", type(error).__name__)
+        tools = None
+        why = getattr(error, "what", type(error).__name__)
         meta["not_read"] = [*lines, f"the tools: {why}"]
     try:
         trace = read_conversation(messages, tools, meta=meta, ends=ends)
@@ -189,7 +192,8 @@ def _trace(found: Conversation) -> Trace:
     if not trace.steps:
         trace.outcome = "open"
     if found.outcome:
-        trace.outcome, trace.error = found.outcome, found.error
+        trace.outcome = found.outcome
+        trace.error = found.error
     return trace
 
 

@@ -80,7 +80,8 @@ class ToolEnabled:
 
     def __init__(self, model: Model, tools: Tools, options: Mapping[str, Any]) -> None:
         self.inner = model
-        self.model, self.who = about(model).name, f"{about(model).who}, with tools of its own"
+        self.model = about(model).name
+        self.who = f"{about(model).who}, with tools of its own"
         self.tools = as_registry(tools)
         policy = options.get("policy")
         self._permissions = policy if isinstance(policy, Permissions) else Permissions(policy)

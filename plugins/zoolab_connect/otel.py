@@ -44,7 +44,9 @@ SCHEMA_URL = f"https://opentelemetry.io/schemas/{SEMCONV}"
 #: Walks within walks.
 MAX_DEPTH = 8
 #: Characters of a name, of a text, and of all messages of one request.
-MAX_NAME, MAX_TEXT, MAX_MESSAGES = 128, 4_096, 32_768
+MAX_NAME = 128
+MAX_TEXT = 4_096
+MAX_MESSAGES = 32_768
 _MOST_STOPS = 16
 #: Some 120 years: twice that, in nanoseconds, still fits into 63 bits.
 _MAX_SECONDS = 4_000_000_000
@@ -134,14 +136,18 @@ class _Export:
 
 class _Walk:
     def __init__(self, export: _Export, trace: TraceLog, window: Window, depth: int = 0) -> None:
-        self._export, self._trace, self._window, self._depth = export, trace, window, depth
+        self._export = export
+        self._trace = trace
+        self._window = window
+        self._depth = depth
         self._moments = nanoseconds_of_steps(trace)
         self._faults = faults_by_step(trace)
         self._tools = tools_of(trace)
         self._conversation = as_name(trace.meta.get("conversation")) or as_name(trace.run_id)
 
     def write(self, agent: str | None, parent: Span | None = None) -> None:
-        trace, turns = self._trace, self._trace.turns
+        trace = self._trace
+        turns = self._trace.turns
         ended = trace.outcome not in ("answer", "open")
         end = Failure(trace.outcome, trace.error or "") if ended else None
         attributes = self._of_walk(agent, turns)
@@ -167,7 +173,9 @@ class _Walk:
             **self._of_call(call),
             **self._of_faults(call.steps),
         }
-        tool, window, outcome = as_name(call.call.name), self._window_of(call, turn), call.outcome
+        tool = as_name(call.call.name)
+        window = self._window_of(call, turn)
+        outcome = call.outcome
         with self._export.span(verb, tool, window, attributes, parent, call.error) as span:
             if outcome is not None and outcome.trace is not None and self._depth < MAX_DEPTH:
                 within = window_within(window, outcome)
@@ -225,7 +233,8 @@ class _Walk:
         return attributes
 
     def _of_chat(self, turn: Turn) -> Attributes:
-        request, reply = turn.request, turn.reply
+        request = turn.request
+        reply = turn.reply
         sent, left_out = (reply.sent or {}, reply.left_out) if reply is not None else ({}, ())
         settings = without({**request.settings, **sent}, left_out)
         attributes: Attributes = {
@@ -247,8 +256,12 @@ class _Walk:
         return attributes
 
     def _of_call(self, call: Call) -> Attributes:
-        asked, verdict, result, said = call.call, call.verdict, call.result, self._export.said
-        tool, decision = self._tools.get(asked.name), call.decision
+        asked = call.call
+        verdict = call.verdict
+        result = call.result
+        said = self._export.said
+        tool = self._tools.get(asked.name)
+        decision = call.decision
         ran_with = asked.arguments if verdict is None or verdict.arguments is None else verdict.arguments
         attributes: Attributes = {
             "gen_ai.tool.name": as_name(asked.name) or "",
@@ -294,7 +307,8 @@ def _of_settings(settings: Mapping[str, Any]) -> Attributes:
 
 
 def _of_reply(reply: Reply) -> Attributes:
-    tokens, reason = Tokens.of(reply.usage), as_name(reply.finish_reason)
+    tokens = Tokens.of(reply.usage)
+    reason = as_name(reply.finish_reason)
     return {
         "gen_ai.request.stream": True if reply.pieces else None,
         "gen_ai.response.model": as_name(reply.model),
@@ -340,7 +354,8 @@ def _encode_reply(reply: Reply | None) -> str | None:
 
 
 def _in_parts(message: Message) -> dict[str, Any]:
-    role, said = as_name(message.get("role")) or "", message.get("content")
+    role = as_name(message.get("role")) or ""
+    said = message.get("content")
     if role == "tool":
         call_id = as_name(message.get("tool_call_id"))
         answer = {"type": "tool_call_response", "id": call_id, "response": sendable_text(said)}
@@ -378,7 +393,8 @@ class Window(NamedTuple):
 
 def window_within(outer: Window, outcome: Outcome) -> Window:
     """Return when the walk inside a call was, of the time that the call took."""
-    inner, late = outcome.trace, 0
+    inner = outcome.trace
+    late = 0
     moments = nanoseconds_of_steps(inner)
     if inner.began is not None:
         late = nanoseconds(inner.began) + moments[0] - outcome.started_ms * 1_000_000

@@ -23,7 +23,8 @@ def to_markdown(trace: TraceLog) -> str:
         told.append("Not read of the file:\n\n" + "\n".join(f"- {_inline(line)}" for line in lines))
     for turn in trace.turns:
         told.append(f"## Turn {turn.number}")
-        request, reply = turn.request, turn.reply
+        request = turn.request
+        reply = turn.reply
         if reply is not None and reply.sent_instead is not None:
             told.append(f"### Request that zoolab made\n\n{_block(request.body())}")
             told.append(f"### What was sent instead\n\n{_block(reply.body_sent(request))}")

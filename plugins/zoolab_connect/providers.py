@@ -112,7 +112,8 @@ class ProviderModel(ApiModel):
 
     def _bounded(self, parts: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the bytes of an answer, as long as they are not too many and come in time."""
-        size, end = 0, time.monotonic() + self.max_seconds
+        size = 0
+        end = time.monotonic() + self.max_seconds
         for part in parts:
             size += len(part)
             if size > self.max_bytes or time.monotonic() > end:

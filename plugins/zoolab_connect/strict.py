@@ -28,7 +28,8 @@ def strict_client(model: Model) -> openai.OpenAI:
     def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         problems = check_conversation(body.get("messages") or [])
         if problems:
-            said, param = problems[0].message, problems[0].pointer.strip("/").replace("/", ".")
+            said = problems[0].message
+            param = problems[0].pointer.strip("/").replace("/", ".")
             return 400, error_body(said, param=param)
         expect_one_reply(body)
         return 200, completion_of(model(APIS["openai"].from_body(body)))

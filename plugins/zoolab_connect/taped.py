@@ -75,7 +75,8 @@ class FileTape(Tape):
 
     def play(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
         """Return the outcome of the next call of the tool of this name, as `take` does."""
-        name, asked = self.recording.path.name, _text_of(_call(tool, arguments))
+        name = self.recording.path.name
+        asked = _text_of(_call(tool, arguments))
         waiting = self._waiting.get(asked)
         if not waiting:
             known = () if waiting is not None else map(json.loads, self._waiting)
@@ -178,7 +179,8 @@ class Taped(ToolRegistry):
         """Return the tool around its tape: the very arguments of the call are recorded, and it binds them
         itself.
         """
-        tape, awaited = self.tape, inspect.iscoroutinefunction(tool.function)
+        tape = self.tape
+        awaited = inspect.iscoroutinefunction(tool.function)
 
         def function(**arguments: Any) -> Any:
             context = arguments.pop(tool.context_parameter or "", None)
@@ -202,7 +204,8 @@ def taped(function: Callable[P, R], path: str | Path | None = None) -> Callable[
     named = str(path or os.environ.get(TAPE) or "")
     if not named:
         return function
-    tape, name = _tape_of(named), getattr(function, "__name__", type(function).__name__)
+    tape = _tape_of(named)
+    name = getattr(function, "__name__", type(function).__name__)
     wrapped: Any
     if inspect.iscoroutinefunction(function):
 
@@ -249,7 +252,8 @@ def _played(outcome: Outcome) -> Any:
     error = outcome.error
     if error is None:
         return outcome.value
-    kind, name = _FAILURES.get(error.code, ExecutionFailed), error.exception or ""
+    kind = _FAILURES.get(error.code, ExecutionFailed)
+    name = error.exception or ""
     raised = (type(name, (kind,), {}) if name.isidentifier() else kind)(error.message)
     raise raised if outcome.fault is None else marked(raised, outcome.fault)
 
@@ -277,7 +281,8 @@ def _value_of(outcome: Outcome) -> dict[str, Any]:
         value = to_json_value(outcome.value)
         text = encode(value)
     except (NotJSON, RecursionError):
-        text, value = excerpt(outcome.value, 200), None
+        text = excerpt(outcome.value, 200)
+        value = None
         return {"shown": text, "size": None}
     return {"value": value} if len(text) <= MAX_VALUE else {"shown": text[:1_000], "size": len(text.encode())}
 

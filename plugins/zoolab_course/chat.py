@@ -121,5 +121,6 @@ class Chat:
 def cut(trace: Trace, until: int) -> Trace:
     """Return a conversation of the first `until` steps, which end with an answer."""
     child = child_of(trace, until, dict(trace.options))
-    child.outcome, child.ended = outcome_of_walk(child.steps), child.started[-1] if until else None
+    child.outcome = outcome_of_walk(child.steps)
+    child.ended = child.started[-1] if until else None
     return child

@@ -68,7 +68,8 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
 
 
 def _not_asked(probe: Probe, error: ModelError) -> ProbeResult:
-    why, advice = f"could not be asked: {error.what}", error.advice
+    why = f"could not be asked: {error.what}"
+    advice = error.advice
     about_the_choice = re.search(r"tool[ _]?choice|forced", error.what, re.IGNORECASE)
     if probe.request.tool_choice != "auto" and error.status == 400 and about_the_choice:
         why = f"it refuses a forced choice: {error.what}"

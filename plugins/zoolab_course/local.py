@@ -98,22 +98,29 @@ def load_engine(name: str) -> Engine:
     if record.name in _CONTEXT_TOKENS:
         return Engine(name, partial(_ask_llama, _llama(runtime, path, name)))
     layers = weights.read_name(name).layers
-    load_all, load_some = runtime.V3Engine.load, runtime.V3Engine.load_with_depth
+    load_all = runtime.V3Engine.load
+    load_some = runtime.V3Engine.load_with_depth
     engine = load_all(path) if layers is None else load_some(path, layers)
     return Engine(name.replace("needle", "needle3", 1), partial(needle.complete, engine=engine))
 
 
 def _llama(runtime: Any, path: str, name: str) -> Any:
     parameters = runtime.CommonParams()
-    parameters.model.path, parameters.model_alias = path, [name]
+    parameters.model.path = path
+    parameters.model_alias = [name]
     # llama.cpp listens in any case: on loopback, with a random key that nobody is told.
-    parameters.hostnames, parameters.port, parameters.api_keys = ["127.0.0.1"], 0, [token_urlsafe(24)]
-    parameters.n_ctx, parameters.n_parallel = _CONTEXT_TOKENS[name], 1
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [token_urlsafe(24)]
+    parameters.n_ctx = _CONTEXT_TOKENS[name]
+    parameters.n_parallel = 1
     # One thread: on a busy two-core machine two were thirty times slower.
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     # Earlier prompts are not reused: with reuse, 3 of 4 requests got another answer by what came before.
-    parameters.cache_prompt, parameters.cache_ram_mib = False, 0
-    parameters.warmup, parameters.verbosity = False, 0
+    parameters.cache_prompt = False
+    parameters.cache_ram_mib = 0
+    parameters.warmup = False
+    parameters.verbosity = 0
     parameters.ui = parameters.endpoint_slots = False
     return runtime.Server(parameters)
 
@@ -172,7 +179,8 @@ class LocalModel:
         #: Where the calls are: in `tool_calls`; in the text, because the template of the model drops tools;
         #: or in either.
         self.calls: Literal["native", "text", "auto"] = _CALLS.get(self._caller, "native")
-        self._stream, self._engines = stream, engines
+        self._stream = stream
+        self._engines = engines
         self._models: dict[str, OpenAIModel] = {}
 
     @property

@@ -33,7 +33,8 @@ def load_ipython_extension(shell: Any) -> None:
 
 def _options() -> ArgumentParser:
     parser = ArgumentParser(prog="%%walk", description="Ask what the cell says, and show every step.")
-    tools, recorded = "add,get_weather,check_status", "starter"
+    tools = "add,get_weather,check_status"
+    recorded = "starter"
     parser.add_argument("--tools", default=tools, help="names of tools here, or of zoolab's; with commas")
     parser.add_argument("--model", default=recorded, help="the name of a model here, or of a recording")
     parser.add_argument("--into", default="trace", help="the name that the trace gets here")

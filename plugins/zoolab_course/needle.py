@@ -53,7 +53,8 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
         system=system or None,
         constrain=not model.endswith("-raw"),  # a raw model may write anything, others only calls of tools
     )
-    written, positions = len(made.get("token_ids") or ()), int(made.get("positions") or 0)
+    written = len(made.get("token_ids") or ())
+    positions = int(made.get("positions") or 0)
     if made.get("stop_reason") == "MaxSeqLen" and not written:
         raise InvalidInput("the request is too long", expected=f"fewer than {positions} tokens")
     total = max(positions, written)

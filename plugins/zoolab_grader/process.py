@@ -82,7 +82,8 @@ class Wait:
             self.process.seen = self.process.used()
         if not self.process.unseen:
             self.process.queued = queued_in(THIS_THREAD)
-        began, at_work = time.monotonic(), False
+        began = time.monotonic()
+        at_work = False
         try:
             yield
         except Late:
@@ -99,11 +100,14 @@ class Wait:
         """Return the unseen seconds without those in which this thread waited for its turn; they are seen
         now.
         """
-        unseen, self.process.unseen = self.process.unseen, 0.0
+        unseen = self.process.unseen
+        self.process.unseen = 0.0
         return max(unseen - (queued_in(THIS_THREAD) - self.process.queued), 0)
 
     def _look(self, at_work: bool) -> None:
-        before, passed, began = self.process.seen, self._passed(), time.monotonic()
+        before = self.process.seen
+        passed = self._passed()
+        began = time.monotonic()
         use = self.process.seen = self.process.used()
         if use is not None and use.queued is None:  # many processes can slow this down, so they pay for it
             passed += time.monotonic() - began

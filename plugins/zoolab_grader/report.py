@@ -60,7 +60,8 @@ def _write_new(path: Path, text: str) -> None:
 
 def class_page(grades: ClassGrades) -> str:
     """Return the grade book as a page, with links to the students' pages."""
-    lab, count = grades.lab, len(grades.rows)
+    lab = grades.lab
+    count = len(grades.rows)
     return _page(
         lab,
         "Grades",
@@ -108,7 +109,8 @@ def _list(title: str, lines: list[str]) -> Html:
 
 
 def _cases(grades: ClassGrades) -> Html:
-    passed, count = grades.passed(), len(grades.rows)
+    passed = grades.passed()
+    count = len(grades.rows)
     rows = []
     for number, case in enumerate(grades.lab.cases, 1):
         share = f"{passed[case.name]} of {count}"
@@ -127,7 +129,8 @@ def _cases(grades: ClassGrades) -> Html:
 
 
 def _book(grades: ClassGrades) -> Html:
-    cases, whole = grades.lab.cases, grades.lab.points
+    cases = grades.lab.cases
+    whole = grades.lab.points
     rows = []
     for row in grades.rows:
         share = _bar(row.total, whole, f"{points(row.total)} of {points(whole)}")
@@ -213,7 +216,8 @@ def conversations_page(kept: Kept, lab: Lab) -> str:
 
 def _message(message: dict[str, Any]) -> Html:
     rest = {key: value for key, value in message.items() if key not in ("role", "content")}
-    role, content = str(message.get("role")), message.get("content")
+    role = str(message.get("role"))
+    content = message.get("content")
     as_json = json.dumps(rest, ensure_ascii=False, indent=2)
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     return join(tag("strong", role), block(text, "content"), block(as_json, "the rest") if rest else None)

@@ -108,14 +108,16 @@ def fill_roster(path: Path, platform: str, grades: ClassGrades, column: str | No
         head.cells.append(_quoted(new, separator))
     filled = 0
     for line in lines:
-        row, called = owners.rows.get(line.number), _called(kind, names, line)
+        row = owners.rows.get(line.number)
+        called = _called(kind, names, line)
         if row is None:
             if _is_student(kind, names, line):
                 why = "no certain submission" if line.number in owners.uncertain else owners.otherwise
                 remarks.append(f"line {line.number}, {called}: {why}")
             continue
         line.cells.extend([""] * (at + 1 - len(line.cells)))
-        before, grade = cell_value(line.cells[at]), _number(row.total)
+        before = cell_value(line.cells[at])
+        grade = _number(row.total)
         if kind.excused and before.strip().upper() == kind.excused:
             remarks.append(f"line {line.number}, {called}: stays {kind.excused}, the grade would be {grade}")
             continue
@@ -144,7 +146,8 @@ def lines_of(text: str, separator: str, number: int = 1) -> Iterator[Line]:
     """
     rest = rf"[^{re.escape(separator)}\r\n]*"
     cell = re.compile(rf'"(?:[^"]|"")*"{rest}|{rest}')
-    place, cells = 0, list[str]()
+    place = 0
+    cells = list[str]()
     first = number
     while place < len(text) or cells:
         found = cell.match(text, place)
@@ -159,7 +162,8 @@ def lines_of(text: str, separator: str, number: int = 1) -> Iterator[Line]:
         ending = end[0] if end else ""
         place += len(ending)
         yield Line(first, cells, ending)
-        cells, number = [], number + 1
+        cells = []
+        number = number + 1
         first = number
 
 

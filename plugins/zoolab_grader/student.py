@@ -121,7 +121,8 @@ class Student:
 
     def stop(self) -> str:
         """End the process, if there is one, and say how it had ended by itself."""
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is None:
             return ""
         return process.ended()
@@ -135,7 +136,8 @@ class Student:
             reply = _answered(wait, {**message, "call": secrets.token_hex(8)}, callbacks)
         raised = reply.get("raised")
         if isinstance(raised, dict):
-            kind, text = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
+            kind = cleaned(raised.get("type"), 100)
+            text = cleaned(raised.get("message"))
             at = f" ({cleaned(raised['at'], 100)})" if raised.get("at") else ""
             undefined = raised.get("undefined")
             note = self.known.failed(undefined) if isinstance(undefined, str) else ""
@@ -221,7 +223,9 @@ def _incoming(value: Any) -> Any:
 
 
 def _answer_to(question: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:
-    number, args, kwargs = question.get("ask"), question.get("args"), question.get("kwargs")
+    number = question.get("ask")
+    args = question.get("args")
+    kwargs = question.get("kwargs")
     known = type(number) is int and 0 <= number < len(callbacks)
     if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
         raise Gone("called a function that was not passed to it")

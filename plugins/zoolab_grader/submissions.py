@@ -102,7 +102,8 @@ class Handed:
 
     def cells(self) -> list[str]:
         """Return the code cells as they were written; raises `InvalidInput` if they cannot be read."""
-        name, is_notebook = self.name, self.suffix == ".ipynb"
+        name = self.name
+        is_notebook = self.suffix == ".ipynb"
         if self.unreadable:
             raise InvalidInput(self.unreadable)
         if len(self.data) > MAX_BYTES:

@@ -32,14 +32,16 @@ def used_below(pid: int, usual: int) -> Use | None:
         return None
     uses: list[Use] = []
     try:
-        own, waiting = _memory(pid), _children(pid)
+        own = _memory(pid)
+        waiting = _children(pid)
         while waiting:
             child = waiting.pop()
             waiting += _children(child)
             uses.append(_use(child, own))
     except OSError:
         return None
-    few, counted = len(uses) <= usual, Path("/proc/self/schedstat").is_file()
+    few = len(uses) <= usual
+    counted = Path("/proc/self/schedstat").is_file()
     return Use(
         sum(use.cpu for use in uses),
         sum(use.memory for use in uses),

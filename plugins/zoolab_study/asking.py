@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 #: ones, other tools; an answer, so no call; nothing, because asking it ended in an error.
 Did = Literal["equal", "other arguments", "other tools", "answer", "error"]
 
-_LONGEST, _MAX_ROWS, _MAX_REPEATS = 200, 200, 10_000
+_LONGEST = 200
+_MAX_ROWS = 200
+_MAX_REPEATS = 10_000
 
 
 @dataclass(frozen=True, slots=True)

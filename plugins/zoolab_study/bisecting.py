@@ -27,7 +27,10 @@ from zoolab_study.bisection import CAUSES, Bisection, Cause, Change, Ending, Fol
 from zoolab_study.branching.compare import align
 from zoolab_study.branching.names import RequestNames
 
-_MAX_CHANGES, _MAX_FOLLOWED, _LONGEST, _BEFORE = 8, 40, 240, 60
+_MAX_CHANGES = 8
+_MAX_FOLLOWED = 40
+_LONGEST = 240
+_BEFORE = 60
 #: What a body holds that is compared elsewhere, or differs each time.
 _NOT_SETTINGS = {*DELIVERY, "messages", "input", "contents", "tools", "system", "instructions"}
 _NOT_SETTINGS |= {"tool_choice", "previous_response_id", "systemInstruction", "system_instruction"}
@@ -62,7 +65,8 @@ def bisect(a: TraceLog, b: TraceLog) -> Bisection:
         if not isinstance(given, TraceLog):
             advice = "Trace.load(path) reads one from a file"
             raise InvalidInput(f"cannot compare {excerpt(given)}", expected="a trace", advice=advice)
-    first, second = a.turns, b.turns
+    first = a.turns
+    second = b.turns
     unseen = _unseen(first) | _unseen(second)
     sides = _Side(a, first, unseen), _Side(b, second, unseen)
     shorter = min(len(side.steps) for side in sides)
@@ -100,7 +104,8 @@ class _Side:
         self.numbers = [seq for seq, step in enumerate(trace.steps) if step.kind not in unseen]
         self.steps = [trace.steps[seq] for seq in self.numbers]
         #: Requests by name, and by their names without secrets.
-        self.names, self.clean_names = RequestNames(), RequestNames(scrubs=True)
+        self.names = RequestNames()
+        self.clean_names = RequestNames(scrubs=True)
         self._turns = {turn.seq: turn for turn in turns}
 
     def reply_to(self, seq: int) -> Reply | None:
@@ -136,11 +141,13 @@ class _Side:
 
 
 def _equal(a: _Side, b: _Side, seq: int) -> bool:
-    one, other = a.steps[seq], b.steps[seq]
+    one = a.steps[seq]
+    other = b.steps[seq]
     if (one.kind, one.turn, one.slot) != (other.kind, other.turn, other.slot):
         return False
     if isinstance(one.record, Request) and isinstance(other.record, Request):
-        first, second = one.record, other.record
+        first = one.record
+        second = other.record
         same = a.names.of(first) == b.names.of(second)
         if not same and a.clean_names.of(first) != b.clean_names.of(second):
             return False
@@ -236,17 +243,21 @@ def _asked_of(one: Reply, other: Reply) -> tuple[dict[str, Any], dict[str, Any]]
         {k: v for k, v in (each.sent or {}).items() if k not in _NOT_SETTINGS} for each in (one, other)
     )
     if one.sent is None or other.sent is None:
-        first, second = {}, {}
+        first = {}
+        second = {}
     named = one.model is not None and other.model is not None
     if named and "model" not in first and not _same(_form_of_reply(one), _form_of_reply(other)):
-        first, second = {**first, "model": one.model}, {**second, "model": other.model}
+        first = {**first, "model": one.model}
+        second = {**second, "model": other.model}
     return first, second
 
 
 def _causes(a: _Side, b: _Side, seq: int) -> _Found:
     """Return what differs in a step that both traces have."""
-    one, other = a.steps[seq], b.steps[seq]
-    first, second = one.record, other.record
+    one = a.steps[seq]
+    other = b.steps[seq]
+    first = one.record
+    second = other.record
     if isinstance(first, Request) and isinstance(second, Request):
         return _causes_of_request(a, b, seq)
     if isinstance(first, ToolRegistry) and isinstance(second, ToolRegistry):
@@ -255,7 +266,8 @@ def _causes(a: _Side, b: _Side, seq: int) -> _Found:
         if following < min(len(a.steps), len(b.steps)) and one.kind == "define":
             return _with_opening(found, a, b, following)
         return found
-    told, meant = form_of(one), form_of(other)
+    told = form_of(one)
+    meant = form_of(other)
     cause = _cause_of(one, other)
     if cause == "reply":
         replies = told.pop("reply", None), meant.pop("reply", None)
@@ -288,7 +300,8 @@ def _with_opening(found: _Found, a: _Side, b: _Side, seq: int) -> _Found:
 
 
 def _causes_of_request(a: _Side, b: _Side, seq: int) -> _Found:
-    one, other = form_of(a.steps[seq]), form_of(b.steps[seq])
+    one = form_of(a.steps[seq])
+    other = form_of(b.steps[seq])
     replies = a.reply_to(seq), b.reply_to(seq)
     if replies[0] is not None and replies[1] is not None:
         more = _asked_of(replies[0], replies[1])

@@ -122,7 +122,8 @@ def compare_runs(
         raise InvalidInput(f"the argument by= is {excerpt(by)}", expected="variant or model")
     other = "model" if by == "variant" else "variant"
     check_scored(summary, metric, by, other, "case_id")
-    names, groups = list(dict.fromkeys(summary[by])), list(dict.fromkeys(summary[other]))
+    names = list(dict.fromkeys(summary[by]))
+    groups = list(dict.fromkeys(summary[other]))
     unknown = next((name for name in (a, b) if name is not None and name not in names), None)
     if unknown is not None:
         raise InvalidInput(f"there is no {excerpt(unknown)}", expected=f"one of {excerpt(names, 300)}")
@@ -158,7 +159,8 @@ def check_scored(summary: pd.DataFrame, metric: str, *columns: str) -> None:
     failed = [*summary["scorer_error"].dropna()] if "scorer_error" in summary else []
     missing = next((name for name in (metric, *columns) if name not in summary), None)
     if missing is not None:
-        known, why = excerpt([*summary], 300), str(failed[0]) if failed else ""
+        known = excerpt([*summary], 300)
+        why = str(failed[0]) if failed else ""
         raise InvalidInput(f"the summary has no {excerpt(missing)}", expected=known, advice=why)
     if len(summary) and "outcome" in summary and not summary["outcome"].isin(ENDS).any():
         how = ", ".join(dict.fromkeys(map(str, summary["outcome"])))
@@ -180,7 +182,8 @@ def _compare(runs: pd.DataFrame, a: str, b: str, within: str, metric: str, by: s
         raise InvalidInput(what, expected=f"runs of both with a score {metric}")
     difference = paired_difference(first, second) if shared else Difference(0.0, -1.0, 1.0, 0)
     changes = [round(fmean(second[case]) - fmean(first[case]), 12) for case in shared]
-    more_a, more_b = sum(change < 0 for change in changes), sum(change > 0 for change in changes)
+    more_a = sum(change < 0 for change in changes)
+    more_b = sum(change > 0 for change in changes)
     return Comparison(
         a=a,
         b=b,

@@ -46,7 +46,8 @@ _ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 
 def line_of_key(text: str, where: Sequence[str]) -> int:
     """Return the line where a key of a TOML file stands, or the nearest thing above it that is there."""
-    best, nearest = 0, 1
+    best = 0
+    nearest = 1
     table: list[str] = []
     counts = Counter[str]()
     for number, line in enumerate(text.splitlines(), 1):
@@ -63,7 +64,8 @@ def line_of_key(text: str, where: Sequence[str]) -> int:
         here = [*table, *key]
         shared = min(len(here), len(where))
         if shared > best and here[:shared] == list(where[:shared]):
-            best, nearest = shared, number
+            best = shared
+            nearest = number
     return nearest
 
 
@@ -205,7 +207,8 @@ def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
-    kind, name = told["kind"], told.get("name")
+    kind = told["kind"]
+    name = told.get("name")
     if kind == "local":
         return partial(local_model(), name)
     if kind == "openai":

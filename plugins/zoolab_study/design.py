@@ -115,7 +115,8 @@ def _checked_descriptions(told: Any) -> Mapping[str, str]:
 
 
 #: Hexadecimal digits in the name of a run: so many that no two are alike by chance.
-_OF_A_CASE, _OF_A_CELL = 16, 12
+_OF_A_CASE = 16
+_OF_A_CELL = 12
 
 
 class Place(NamedTuple):

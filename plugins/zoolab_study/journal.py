@@ -31,7 +31,8 @@ from zoolab.secrets import scrub_json
 from zoolab.tokens import Tokens
 from zoolab.trace.events import MAX_NESTING, events_of, read_events, reading_as_written
 
-FORMAT, VERSION = "zoolab-experiment", 5
+FORMAT = "zoolab-experiment"
+VERSION = 5
 MAX_LINE = 64 << 20
 #: The columns of a summary that say which run it is.
 WHICH_RUN = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
@@ -151,10 +152,8 @@ def _check_header(path: Path, begun: bool = True) -> None:
     if first == _HEADER or (not begun and _HEADER.startswith(first)):
         return
     if found := _ANY_HEADER.match(first):
-        what, advice = (
-            f"a journal of version {found[1].decode()}",
-            "run the experiment again, into another file",
-        )
+        what = f"a journal of version {found[1].decode()}"
+        advice = "run the experiment again, into another file"
         raise InvalidInput(f"{path} is {what}", expected=f"version {VERSION}", advice=advice)
     raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
 
@@ -186,11 +185,13 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
     Raises `InvalidTrace` if the line does not hold a trace.
     """
     with reading_as_written(*_RUN_AS_WRITTEN):
-        events, scores = line["events"], line.get("scores")
+        events = line["events"]
+        scores = line.get("scores")
         steps = [event for event in events if event["event"] == "step"]
         records = [step["record"] for step in steps]
         kinds = Counter(step["kind"] for step in steps)
-        end, tokens = events[-1], Tokens.total(_usages(steps))
+        end = events[-1]
+        tokens = Tokens.total(_usages(steps))
         said = [record for record in records[-2:] if record.get("type") == "reply"]
         return {
             "run_id": line.get("run"),

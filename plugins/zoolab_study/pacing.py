@@ -32,7 +32,8 @@ from zoolab.trace.codec import decode_plain, encode_plain
 from zoolab_study.cases import Case
 
 _KEY = re.compile(rb'\{"key":"([^"]*)"')
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 60.0
 #: Whoever asks for more patience than this is not waited for.
 _LONGEST_RETRY_AFTER = 600.0
 #: Seconds from which on a wait is told.
@@ -131,7 +132,9 @@ class Ledger:
     """What all workers have spent together, in a file that one of them holds at a time."""
 
     def __init__(self, path: Path, pace: Pace, budget: Budget) -> None:
-        self._path, self._pace, self._budget = path, pace, budget
+        self._path = path
+        self._pace = pace
+        self._budget = budget
         #: Whether there is anything to keep to.
         self.counts = any((pace.requests, pace.tokens, budget.requests, budget.tokens))
 
@@ -313,7 +316,9 @@ class Asker:
     """Asks models on the terms of an experiment: what the walks of a worker share."""
 
     def __init__(self, terms: Terms, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.terms, self._sleep, self._told_until = terms, sleep, 0.0
+        self.terms = terms
+        self._sleep = sleep
+        self._told_until = 0.0
         self._ledger = Ledger(terms.folder / "ledger", terms.pace, terms.budget)
         reachable = terms.cache is not None and terms.cache.parent.is_dir()
         self.cache = ReplyCache(terms.cache) if terms.cache is not None and reachable else None
@@ -367,11 +372,14 @@ class Asking(Wrapper):
 
     def __init__(self, model: Callable[[Request], Reply], name: str, asker: Asker, repeat: int) -> None:
         super().__init__(model)
-        self._name, self._asker, self._repeat = name, asker, repeat
+        self._name = name
+        self._asker = asker
+        self._repeat = repeat
         said = about(model)
         self._cache = asker.cache if said.made == "recorded" else None
         # What each walk asks for: found here, it need not be missed first.
-        self.calls, self.equip = said.calls, said.equip
+        self.calls = said.calls
+        self.equip = said.equip
 
     def __call__(self, request: Request) -> Reply:
         cache = self._cache
@@ -441,7 +449,8 @@ def _wanted_by(model: Any) -> tuple[str, ...] | None:
         known = signature(model).parameters.values()
     except (TypeError, ValueError):
         return None
-    empty, named = Parameter.empty, (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    empty = Parameter.empty
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     wanted = tuple(p.name for p in known if p.kind in named and p.name in ("seed", "case"))
     needed = {p.name for p in known if p.default is empty and p.kind in (*named, Parameter.POSITIONAL_ONLY)}
     return wanted if needed <= set(wanted) else None

@@ -56,7 +56,10 @@ class _OfRun(Tape):
         recording: Recording,
         case: str,
     ) -> None:
-        self._known, self._lock, self._recording, self._case = known, lock, recording, case
+        self._known = known
+        self._lock = lock
+        self._recording = recording
+        self._case = case
         self._given = Counter[tuple[str, str]]()
         #: How often this run holds the lock of its case: once for each call that it runs.
         self._held = 0

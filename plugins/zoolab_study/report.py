@@ -17,7 +17,10 @@ from zoolab_study.plots import AblationDisplay, ErrorTaxonomyDisplay
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_ROWS, _MOST_NAMED, _MOST_RUNS_DRAWN, _LONGEST = 200, 5, 2_000, 300
+_MOST_ROWS = 200
+_MOST_NAMED = 5
+_MOST_RUNS_DRAWN = 2_000
+_LONGEST = 300
 _NOT_SCORES = {*WHICH_RUN, "outcome", "said", "error"}
 
 

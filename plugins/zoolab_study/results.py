@@ -33,7 +33,8 @@ class Traces:
     """The traces of the runs that are done, in the order of the plan; each is read when it is asked for."""
 
     def __init__(self, reader: JournalReader, places: Sequence[int]) -> None:
-        self._reader, self._places = reader, places
+        self._reader = reader
+        self._places = places
 
     def __len__(self) -> int:
         return len(self._places)
@@ -54,7 +55,9 @@ class Experiment:
     def __init__(
         self, reader: JournalReader, places: array[int], plan: Plan | None, stopped: str = ""
     ) -> None:
-        self._reader, self._all, self._plan = reader, places, plan
+        self._reader = reader
+        self._all = places
+        self._plan = plan
         self._places = array("q", (place for place in places if place >= 0))
         self.stopped = stopped
         self.path = reader.path

@@ -121,7 +121,8 @@ def experiment(
     if records and (tools != "recorded" or (executor not in (None, "threads"))):
         what = f"tools is {excerpt(tools)}" if tools != "recorded" else "recorded tools need threads"
         raise InvalidInput(what, expected='tools of cases that bring none, or "recorded" with threads')
-    known, changes = cases_in(cases, None if records else tools), variants_in(variants)
+    known = cases_in(cases, None if records else tools)
+    changes = variants_in(variants)
     check_described(changes, {id(case.tools): case.tools for case in known}.values())
     plan = Plan(known, changes, models_in(models), repeats, seed)
     scoring = _scorers_in(scorers)
@@ -228,7 +229,8 @@ def _crashed(plan: Plan, scorers: Mapping[str, Scorer], lost: Lost[int]) -> byte
     case = plan.cases[task.place.case]
     why = str(lost.error).splitlines()[0] if str(lost.error) else type(lost.error).__name__
     trace = trace_for(task, case)
-    trace.outcome, trace.error = "crashed", f"{why} ({lost.times} times)"
+    trace.outcome = "crashed"
+    trace.error = f"{why} ({lost.times} times)"
     return scored_line(task, case, trace, scorers)
 
 
@@ -335,7 +337,8 @@ class Worker:
     def work(self, tasks: Sequence[Task], cases: Mapping[int, Case]) -> DoneRuns:
         """Do these runs, as long as the budget lasts. Whatever happens in one, the next is done."""
         lines: dict[int, bytes] = {}
-        began, stopped = time.perf_counter(), ""
+        began = time.perf_counter()
+        stopped = ""
         for task in tasks:
             case = cases[task.place.case]
             trace = trace_for(task, case)
@@ -353,7 +356,8 @@ class Worker:
             setup = self._set_up(task, case)
             options: dict[str, Any] = {name: getattr(setup, name) for name in _OPTIONS}
             options["policy"] = self._policy if setup.policy is None else setup.policy
-            faults, model = setup.faults, setup.model
+            faults = setup.faults
+            model = setup.model
             taped = nullcontext(None) if self._tools is None else self._tools.of(case.id)
             with Faulty(model, faults, task.seed) if faults else nullcontext(model) as asked, taped as tape:
                 options["tape"] = tape or options["tape"]
@@ -362,17 +366,20 @@ class Worker:
             raise
         except ZoolabError as error:
             if trace.error is None:  # nothing was walked
-                trace.outcome, trace.error = error.code, str(error)
+                trace.outcome = error.code
+                trace.error = str(error)
         except BaseException as error:
             if _is_ctrl_c(error):
                 raise
-            trace.outcome, trace.error = "failed", f"{type(error).__name__}: {error}"
+            trace.outcome = "failed"
+            trace.error = f"{type(error).__name__}: {error}"
 
     def _set_up(self, task: Task, case: Case) -> Setup:
         place = task.place
         model = Asking(self._make[place.model](task.seed, case), place.model, self._asker, place.repeat)
         setup = Setup(case, case.prompt, case.tools, model, task.seed)
-        setup.system, setup.messages = case.system, case.messages
+        setup.system = case.system
+        setup.messages = case.messages
         changed: Any = self._kit.variants[place.variant](setup)
         if changed is None:
             return setup

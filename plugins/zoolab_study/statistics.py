@@ -67,7 +67,8 @@ def wilson(successes: float, runs: float) -> Interval:
     if not (math.isfinite(runs) and runs > 0 and 0 <= successes <= runs):
         what = f"{successes:g} successes in {runs:g} runs"
         raise InvalidInput(what, expected="0 <= successes <= runs, runs > 0")
-    z, p = _NORMAL, successes / runs
+    z = _NORMAL
+    p = successes / runs
     shrink = 1 + z * z / runs
     middle = p + z * z / (2 * runs)
     half = z * math.sqrt(p * (1 - p) / runs + z * z / (4 * runs * runs))
@@ -125,7 +126,8 @@ def paired_difference(first: Scores, second: Scores) -> Difference:
     >>> print(paired_difference({"a": [200], "b": [310]}, {"a": [250], "b": [330]}))
     +35 (-156 to +226), not decisive
     """
-    first, second = _numbers(first), _numbers(second)
+    first = _numbers(first)
+    second = _numbers(second)
     shared = [case for case in first if case in second]
     if not shared:
         raise InvalidInput("the two variants have no case in common", advice="run both on the same cases")
@@ -139,10 +141,13 @@ def paired_difference(first: Scores, second: Scores) -> Difference:
     squares = math.fsum(change * change for change in changes) + usual * added / 2
     variance = max(0.0, squares / count - middle**2) / (count if added else count - 1)
     half = student_t(max(1, len(changes) - 1)) * math.sqrt(variance)
-    low, high = middle - half, middle + half
+    low = middle - half
+    high = middle + half
     if rated:
-        low, high = max(-1.0, low), min(1.0, high)
-    estimate, unit = fmean(changes), "points" if rated else ""
+        low = max(-1.0, low)
+        high = min(1.0, high)
+    estimate = fmean(changes)
+    unit = "points" if rated else ""
     return Difference(estimate, min(low, estimate), max(high, estimate), len(shared), unit)
 
 
@@ -184,7 +189,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Return P-values of several comparisons, adjusted by Holm's method, in the order given."""
     if not all(0 <= p <= 1 for p in p_values):
         raise InvalidInput(f"the p-values are {list(p_values)}", expected="numbers from 0 to 1")
-    adjusted, least = [0.0] * len(p_values), 0.0
+    adjusted = [0.0] * len(p_values)
+    least = 0.0
     for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, (len(p_values) - rank) * p_values[at]))
         adjusted[at] = least

@@ -48,7 +48,8 @@ def case_of(trace: TraceLog, step: int | Step | None = None, expect: Any = "call
     >>> trace.to_case(step=-1, expect="answer").expected_answer
     'It is 100.'
     """
-    turns, seq = trace.turns, 0 if step is None else trace.index(step)
+    turns = trace.turns
+    seq = 0 if step is None else trace.index(step)
     place = 0 if step is None else turn_at(turns, seq)
     if not turns or place < 0:
         what = "the trace has no request" if not turns else f"step {seq} comes before the first request"

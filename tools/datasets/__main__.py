@@ -86,7 +86,8 @@ def _check(options: argparse.Namespace) -> int:
     if options.name in _MADE:
         return _check_made(options.name)
     only = options.only if options.name == "recordings" else [options.name]
-    same, differing = Counter[str](), Counter[str]()
+    same = Counter[str]()
+    differing = Counter[str]()
     for check in checks(only, options.sample):
         difference = check.difference()
         (differing if difference else same)[check.source] += 1

@@ -57,7 +57,9 @@ def _build_reports(_tell: Tell) -> None:
 
 def _build_outputs(tell: Tell) -> None:
     """Ask what the plan of the selection outputs still lacks."""
-    cases, tools, askers = list(rows_of("selection-cases")), selection_tools(), Askers()
+    cases = list(rows_of("selection-cases"))
+    tools = selection_tools()
+    askers = Askers()
     rows = _there("selection-outputs")
     known = {row["id"] for row in rows}
     for case, question, purpose in outputs_plan(cases, tools):
@@ -85,7 +87,8 @@ def broken_made_again() -> list[Row]:
 
 def _build_trials(tell: Tell) -> None:
     """Ask what the trials still lack."""
-    askers, rows = Askers(), _there("trials")
+    askers = Askers()
+    rows = _there("trials")
     known = {row["id"] for row in rows}
     wanted = trials(list(rows_of("selection-cases")), _there("broken-arguments"), selection_tools())
     for trial in wanted:

@@ -114,7 +114,8 @@ def broken_rows(output: Mapping[str, Any], tools: ToolRegistry) -> list[Row]:
 
 
 def _broken_row(output: Mapping[str, Any], slot: int, call: Mapping[str, str], tool: Tool) -> Row | None:
-    raw, meant = call["arguments"], output["expected_arguments"]
+    raw = call["arguments"]
+    meant = output["expected_arguments"]
     problems = check_arguments(raw, tool).problems
     lost = missing_from(raw, meant)
     kept = ("case", "prompt", "made", "model", "who", "date", "settings", "protocol", "offered")

@@ -22,13 +22,15 @@ LADDER = (("needle3-L8", 160), ("smollm2", 96), ("needle3-L20", 160), ("needle3-
 FOR_ALL = 34
 SHORT = (("needle3-L20", 160, 42), ("needle3-L8", 160, 63), ("needle3-L6", 160, 63))
 #: Cases a tool, and requests that need none, among those that go to all.
-A_TOOL, NONE_NEEDED = 2, 24
+A_TOOL = 2
+NONE_NEEDED = 24
 
 #: For broken arguments a model is alone with one tool. Cut off so early, a call is seldom whole.
 CUT_TOKENS = (30, 34, 38, 42)
 CUT_CALL_TOKENS = 48
 #: So many cases get the earlier cuts, too, and so many a seventh layer.
-FIRST, SEVENTH = 72, 160
+FIRST = 72
+SEVENTH = 160
 #: SmolLM2 is slow, and its calls are nearly all broken: it gets every third case.
 SMOLLM2_EVERY = 3
 

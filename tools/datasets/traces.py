@@ -123,7 +123,8 @@ def _erring_runs(outputs: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> I
 
 def _faulty_runs() -> Iterator[Run]:
     """Yield a recorded conversation for each fault that finds something to break."""
-    live, replays = LocalModel(), {name: Replay(name) for name in RECORDINGS}
+    live = LocalModel()
+    replays = {name: Replay(name) for name in RECORDINGS}
     for name, kind in FAULTS.items():
         asked = None if name in NOT_WALKED else _breakable(name, replays)
         if asked is not None:

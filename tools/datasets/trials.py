@@ -22,7 +22,9 @@ from zoolab.tools import ToolRegistry
 from zoolab_course.local import SEED
 
 #: How many requests of each kind are tried, a model.
-REPAIRS, FORCED, DROPPED = 8, 8, 3
+REPAIRS = 8
+FORCED = 8
+DROPPED = 3
 TOKENS = 96
 
 Row = dict[str, Any]

@@ -59,7 +59,8 @@ def _always(fault: str) -> Faulty:
 class _ByHand:
     """Answers every request with the same reply, written by hand."""
 
-    made, who = Scripted.made, Scripted.who
+    made = Scripted.made
+    who = Scripted.who
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply

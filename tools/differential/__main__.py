@@ -41,7 +41,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     lab = load_lab(options.lab)
     right = {name: read_cells(path) for name, path in right_answers(options.lab).items()}
-    inputs, missing = Inputs.of(lab, options.draws, options.seed), 0
+    inputs = Inputs.of(lab, options.draws, options.seed)
+    missing = 0
     with shut_in(lab) as isolation:
         first, *_ = right
         wanted = inputs.results(right[first], isolation)

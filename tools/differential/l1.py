@@ -138,7 +138,8 @@ class _Walk:
 
 def play(student: Student, given: dict[str, Any]) -> Any:
     """Return what the model was sent, what ran, what came back, and the caller's list afterwards."""
-    walk, offered = _Walk(given), {}
+    walk = _Walk(given)
+    offered = {}
     for name in given["tools"]:
         offered[name] = {"schema": {"name": name}, "run": Callback(partial(walk.run, name), name)}
     if given["critical"] in offered:

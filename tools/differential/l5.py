@@ -80,7 +80,8 @@ def _object(chance: Random, depth: int) -> dict[str, Any]:
 
 
 def _value(chance: Random, schema: dict[str, Any]) -> Any:
-    kind, low = schema["type"], schema.get("minimum", schema.get("maximum", 0))
+    kind = schema["type"]
+    low = schema.get("minimum", schema.get("maximum", 0))
     if kind == "object":
         inner = schema.get("properties", {}).items()
         required = schema.get("required", [])

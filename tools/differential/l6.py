@@ -126,7 +126,8 @@ def _changed(chance: Random, meant: dict[str, Any]) -> dict[str, Any]:
     names = list(meant)
     if not names or chance.random() < 0.15:
         return {**meant, chance.choice(NAMES): chance.choice(TEXTS)}
-    name, other = chance.choice(names), chance.choice(names)
+    name = chance.choice(names)
+    other = chance.choice(names)
     value = meant[name]
     if chance.random() < 0.15:
         return {key: item for key, item in meant.items() if key != name}
@@ -143,7 +144,8 @@ def _changed(chance: Random, meant: dict[str, Any]) -> dict[str, Any]:
 
 def _written(chance: Random, meant: dict[str, Any]) -> str:
     """Return the arguments as JSON or as Python prints them, with some of the faults that the rules undo."""
-    indent, plain = chance.choice([None, None, 1]), chance.random() < 0.7
+    indent = chance.choice([None, None, 1])
+    plain = chance.random() < 0.7
     text = json.dumps(meant, indent=indent, ensure_ascii=plain) if chance.random() < 0.7 else str(meant)
     if meant and chance.random() < 0.3:
         text = text[:-1].rstrip() + chance.choice([",}", ", }", ",\n}"])
@@ -213,7 +215,8 @@ def play(student: Student, given: dict[str, Any]) -> Any:
     """Return what came back, how often the model was asked until it did, what the questions lack, and what
     ran.
     """
-    model, ran = _Model(given), list[dict[str, Any]]()
+    model = _Model(given)
+    ran = list[dict[str, Any]]()
 
     def tool(**arguments: Any) -> Any:
         ran.append(arguments)

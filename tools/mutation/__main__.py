@@ -48,7 +48,8 @@ def main(arguments: Sequence[str]) -> int:
     part = parts().get(options.name)
     if part is not None:
         return try_part(options.name, part, options.number or 25, options.seed or ["1"])
-    of, seeds = options.of, options.seed or ["1", "2"]
+    of = options.of
+    seeds = options.seed or ["1", "2"]
     unknown = [name for name in of or [] if name not in right_answers(options.name)]
     if unknown:
         there = ", ".join(right_answers(options.name))
@@ -56,7 +57,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.capacity:
         return grade_lab(options.name, of, seeds, options.number, capacity_mutants_of_cells, "capacity")
     if options.number:
-        of, seeds = of or [_measured(options.name).get("of", SOLUTION)], options.seed or ["1"]
+        of = of or [_measured(options.name).get("of", SOLUTION)]
+        seeds = options.seed or ["1"]
     return grade_lab(options.name, of, seeds, options.number)
 
 
@@ -86,12 +88,15 @@ def grade_lab(
 
     With `number`, so many of them are drawn by the first seed. `kind` is the table of those that are listed.
     """
-    lab, unexplained = load_lab(lab_name), 0
+    lab = load_lab(lab_name)
+    unexplained = 0
     with shut_in(lab) as isolation:
         for name, path in right_answers(lab_name).items():
             if answers and name not in answers:
                 continue
-            killed, survived, listed = 0, 0, equivalents(lab_name, name, kind)
+            killed = 0
+            survived = 0
+            listed = equivalents(lab_name, name, kind)
             every = [*made(read_cells(path), lab.functions)]
             tried = every if number is None else Random(seeds[0]).sample(every, min(number, len(every)))
             for mutant, changed in tried:

@@ -46,7 +46,8 @@ def capacity_mutants(code: str) -> Iterator[Mutant]:
     ['1: seen.append(x) -> then the first 2', '1: seen.append(x) -> then the newest 2']
     """
     tree = ast.parse(code)
-    read, sums = _read_after_growing(tree), _sums_in(tree)
+    read = _read_after_growing(tree)
+    sums = _sums_in(tree)
     for number, node in enumerate(ast.walk(tree)):
         cuts = [
             *_cuts(node),
@@ -71,7 +72,8 @@ def capacity_mutants_of_cells(
 
 def _read_after_growing(tree: ast.Module) -> set[ast.AST]:
     """Return the names of lists that grow, where they are given to a function or returned."""
-    grown, read = set[str](), set[ast.AST]()
+    grown = set[str]()
+    read = set[ast.AST]()
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=called)) if called in _ADDING:

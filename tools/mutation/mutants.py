@@ -82,7 +82,8 @@ def changed_by(code: str, number: int, change: Callable[[Any], ast.AST]) -> Muta
     """Return the program in which a change was made to the node of this number; None if it is no program."""
     changed = ast.parse(code)
     target = next(each for at, each in enumerate(ast.walk(changed)) if at == number)
-    before, after = ast.unparse(target).strip(), change(target)
+    before = ast.unparse(target).strip()
+    after = change(target)
     try:
         text = ast.unparse(ast.fix_missing_locations(_replaced(changed, target, after)))
         with warnings.catch_warnings(action="ignore", category=SyntaxWarning):

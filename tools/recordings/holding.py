@@ -37,7 +37,8 @@ def left_of(plan: RecordingPlan, path: Path) -> int:
     """Return how many conversations of a plan a recording does not hold to their end."""
     if not path.exists():
         return len(plan.conversations)
-    replay, missing = Replay(path), 0
+    replay = Replay(path)
+    missing = 0
     for asked in plan.conversations:
         try:
             hold_one(asked, replay)

@@ -149,7 +149,8 @@ def _of_cases(count: int, system: str | None) -> Iterator[Conversation]:
 
     Cases of the same kit come one after the other: what the model has read of the kit is reused.
     """
-    everything, cases = selection_tools(), list(rows_of("selection-cases"))
+    everything = selection_tools()
+    cases = list(rows_of("selection-cases"))
     kits = _kits([frozenset(case["offered"]) for case in cases], count) if count > 3 else []
     asked = [(_offered(case["offered"], kits), case["prompt"]) for case in cases]
     for names, prompt in sorted(asked, key=lambda pair: pair[0]):
@@ -164,7 +165,8 @@ def _kits(offers: Sequence[frozenset[str]], size: int) -> list[frozenset[str]]:
     """Return few sets of `size` tools, so that each offer is inside one: each kit takes in as many as
     it can.
     """
-    left, kits = Counter(offers), list[frozenset[str]]()
+    left = Counter(offers)
+    kits = list[frozenset[str]]()
     while left:
         kit = max(left, key=lambda offer: (left[offer], sorted(offer)))
         while len(kit) < size:

@@ -10,7 +10,9 @@ from zoolab import Replay
 from zoolab_study.datasets.loading import rows_of
 
 ANSWERS = Path(__file__).parents[1] / "recordings" / "qwen" / "repairs.jsonl.gz"
-_LOST, _OTHER, _DATA = 32, 1, 24
+_LOST = 32
+_OTHER = 1
+_DATA = 24
 
 
 def asked() -> list[Damaged]:
@@ -25,11 +27,9 @@ def asked() -> list[Damaged]:
         of_kind = (row for row in rows if row.kind == kind)
         chosen.append(list(islice(of_kind, _LOST if kind == "lost mark" else _OTHER)))
     own = list({(row.schema["title"], row.raw): row for row in recorded() if len(row.raw) < 400}.values())
-    lost, others, data = (
-        chosen[0],
-        [row for part in chosen[1:] for row in part],
-        own[:: len(own) // _DATA][:_DATA],
-    )
+    lost = chosen[0]
+    others = [row for part in chosen[1:] for row in part]
+    data = own[:: len(own) // _DATA][:_DATA]
     mixed = []
     for number in range(max(len(lost), len(others), len(data))):
         mixed += [part[number] for part in (lost, others, data) if number < len(part)]

@@ -16,7 +16,8 @@ from typing import Any
 
 from zoolab_study.datasets.loading import rows_of
 
-LOST, OTHERS = 600, 20
+LOST = 600
+OTHERS = 20
 #: What a careless model takes the one for: the other.
 TRANSLATED = {
     "restart the nightly job": "den nächtlichen Auftrag neu starten",
@@ -66,7 +67,8 @@ def seeded() -> Iterator[Damaged]:
     ('lost mark', True)
     """
     for kind, damage in KINDS.items():
-        made, number = 0, 0
+        made = 0
+        number = 0
         while made < (LOST if kind == "lost mark" else OTHERS):
             number += 1
             chance = random.Random(f"{kind}/{number}")
@@ -179,7 +181,8 @@ def _rewritten(pattern: str, by: str | Callable[[re.Match[str]], str]) -> Damage
     return lambda _, text, *__: either.sub(written, text)
 
 
-_STRING, _KEY = r'"(?:[^"\\]|\\.)*"', r'"\w+"(?=:)'
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_KEY = r'"\w+"(?=:)'
 _PYTHON = {"true": "True", "false": "False", "null": "None"}
 
 

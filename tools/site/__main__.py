@@ -39,7 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     folder: Path = given.folder.resolve()
-    sources, extra, site = folder / "sources", folder / "extra", folder / "html"
+    sources = folder / "sources"
+    extra = folder / "extra"
+    site = folder / "html"
     stage(HERE / "pages", sources, extra, run=given.run, lite=not given.no_lite)
     settings = {"nb_execution_cache_path": folder / "ran", "html_extra_path": extra}
     command = [sys.executable, "-m", "sphinx", "--quiet", "--keep-going", "--fail-on-warning"]

@@ -24,11 +24,13 @@ def prepare(folder: str, archives: list[str]) -> None:
 
 def run_first_minute() -> None:
     """Import what the kernel imports, and do what the first cells of a notebook do."""
-    stdout, stderr = sys.stdout, sys.stderr
+    stdout = sys.stdout
+    stderr = sys.stderr
     for name in ("micropip", "piplite.piplite", "pyodide_kernel", "zoolab.show.inspector"):
         importlib.import_module(name)
     # The kernel sends what is printed to the page; here is no page.
-    sys.stdout, sys.stderr = stdout, stderr
+    sys.stdout = stdout
+    sys.stderr = stderr
     from zoolab import model_for, predict, run
     from zoolab.toolbox.catalog import tools_named
     from zoolab.toolbox.starter import add, check_status, get_weather
@@ -74,7 +76,8 @@ def add_bytecode(archive: Path, modules: set[str]) -> None:
 
 def _compiled(name: str, source: bytes) -> bytes:
     with TemporaryDirectory() as folder:
-        module, bytecode = Path(folder, "module.py"), Path(folder, "module.pyc")
+        module = Path(folder, "module.py")
+        bytecode = Path(folder, "module.pyc")
         module.write_bytes(source)
         unchecked = PycInvalidationMode.UNCHECKED_HASH
         compile(str(module), str(bytecode), name, doraise=True, invalidation_mode=unchecked)

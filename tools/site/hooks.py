@@ -26,7 +26,8 @@ def keep_columns(_app: Any, what: str, _name: str, _object: Any, _options: Any, 
     """
     if what != "module":
         return
-    shown, in_block = [], False
+    shown = []
+    in_block = False
     for paragraph in "\n".join(lines).strip().split("\n\n"):
         is_block = "  " in paragraph or "\n " in paragraph or _is_code(paragraph)
         if is_block and not in_block:

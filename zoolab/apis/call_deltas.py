@@ -43,7 +43,8 @@ class CallsBySlot:
 
     def _add(self, part: Body) -> None:
         """Add a delta to the call that it belongs to."""
-        index, own = _number(part.get("index")), part.get("id")
+        index = _number(part.get("index"))
+        own = part.get("id")
         known = self._calls if index is None else self._at_index.setdefault(index, [])
         named = as_dict(part.get("function")).get("name")
         same = next((call for call in reversed(known) if own and call.id == own), None)
@@ -115,8 +116,10 @@ class _Call:
 
     def is_followed_by(self, part: Body, indexed: bool) -> bool:
         """Return whether a delta that seems to belong to this call is the first of another one."""
-        function, own = as_dict(part.get("function")), part.get("id")
-        name, says = function.get("name"), bool(str(function.get("arguments") or "").strip())
+        function = as_dict(part.get("function"))
+        own = part.get("id")
+        name = function.get("name")
+        says = bool(str(function.get("arguments") or "").strip())
         if own and self.id and own != self.id:
             return bool(name) or not indexed or (says and self.is_whole)
         if not name:

@@ -79,7 +79,8 @@ class ChatCompletions(Api):
                 expected="a chat completion with a message",
             )
         made = {"role": "assistant", **cast("Message", message)}
-        finish, usage = choice.get("finish_reason"), as_dict(whole.get("usage")) or None
+        finish = choice.get("finish_reason")
+        usage = as_dict(whole.get("usage")) or None
         finish = self.ends.get(finish, finish) if isinstance(finish, str) else finish
         return Reply(made, finish, usage, whole.get("model"), raw=whole)
 
@@ -136,7 +137,8 @@ class ChatCompletions(Api):
         """Return the request with the messages as they are sent: `zoolab.messages.outgoing` says what that
         changes.
         """
-        notes, choice = list[WireWarning](), choice_of(request)
+        notes = list[WireWarning]()
+        choice = choice_of(request)
         for index, message in enumerate(request.prefix):
             made, lines = sendable(index, message)
             code = "message_dropped" if made is None else "message_field"
@@ -165,7 +167,8 @@ class ChatCompletions(Api):
         return Request(messages, tools, _chosen_in(choice, reading), settings)
 
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-        back, notes = self.from_response(self.to_response(message)), list[WireWarning]()
+        back = self.from_response(self.to_response(message))
+        notes = list[WireWarning]()
         for key in {**message, **back}:
             if key not in message or key not in back or message[key] != back[key]:
                 code = "parts_joined" if isinstance(message.get(key), list) else "empty_content"

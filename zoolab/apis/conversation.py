@@ -73,7 +73,8 @@ def _assistant(message: dict[str, Any], where: str) -> Iterator[Problem]:
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
             yield _problem(f"{place}/function", "an object with a name", excerpt(function, 30))
             continue
-        arguments, id = function.get("arguments"), call.get("id")
+        arguments = function.get("arguments")
+        id = call.get("id")
         if not isinstance(arguments, str):
             yield _problem(f"{place}/function/arguments", "text that holds JSON", excerpt(arguments, 30))
         if not isinstance(id, str) or not id or id in seen:

@@ -55,7 +55,8 @@ def run_command(arguments: Sequence[str]) -> int:
         options, more = parser(commands).parse_known_args(words)
         if more and not commands[options.name].told.get("passes_on"):
             raise InvalidInput(f"unknown: {' '.join(more)}", advice=f"see zoolab {options.name} --help")
-        options.more, options.command = more, command
+        options.more = more
+        options.command = command
         return commands[options.name].run(options)
     except LoopError as error:
         return _fail(str(error), 1)

@@ -61,7 +61,8 @@ def _walk(options: argparse.Namespace) -> int:
     trace = Trace()
     named = tools_named(*options.tools) if options.tools else None
     name, tools, system = opening_of(options, named, ASKED_FIRST.get(options.prompt, ""))
-    model, permissions = named_model(options, name), Permissions.of_user()
+    model = named_model(options, name)
+    permissions = Permissions.of_user()
     given = {"system": system, "policy": permissions, "calls": options.calls}
     try:
         if not options.json:
@@ -122,7 +123,8 @@ def opening_of(
     tools = None if registry is None else registry.schemas()
     for name in names:
         for body in Recording(name).openings:
-            first, asked = body["messages"][0], body["messages"][-1]
+            first = body["messages"][0]
+            asked = body["messages"][-1]
             system = None if first is asked else first.get("content")
             offered = body.get("tools", [])
             wanted = tools in (None, offered) and options.system in (None, system)
@@ -151,9 +153,11 @@ def _tell_error(trace: Trace) -> None:
 
 def _list(names: Sequence[str], as_json: bool) -> None:
     """Print what recordings can answer, who answered, and the command that shows it."""
-    known, found = set[str](), list[dict[str, Any]]()
+    known = set[str]()
+    found = list[dict[str, Any]]()
     for name in names:
-        recording, commands = Recording(name), dict[str, str]()
+        recording = Recording(name)
+        commands = dict[str, str]()
         for body in recording.openings:
             asked = body["messages"][-1].get("content")
             prompt = encode(asked)
@@ -161,7 +165,8 @@ def _list(names: Sequence[str], as_json: bool) -> None:
             choice = "" if len(names) > 1 and answers == name else f" --recording {name}"
             commands[prompt] = f"zoolab walk {prompt}{choice}"
         known |= commands.keys()
-        made, who = recording.header.made, recording.header.who
+        made = recording.header.made
+        who = recording.header.who
         found.append({"recording": name, "made": made, "who": who, "commands": [*commands.values()]})
         if not as_json:
             print("\n".join(map(visible, (f"{recording.path.name}: {made}, {who}", *commands.values()))))
@@ -224,7 +229,8 @@ def _printer(screen: TextIO) -> Callable[[Moment], None]:
 
 def inspect_file(options: argparse.Namespace) -> int:
     """Write a page for each conversation of the file, and print where they are."""
-    file, target = options.trace, options.output or options.trace.with_suffix(".html")
+    file = options.trace
+    target = options.output or options.trace.with_suffix(".html")
     traces = [Trace.load(file)] if _is_trace(file) else _read_foreign(file)
     pages = [target]
     if len(traces) != 1:

@@ -163,14 +163,19 @@ class Turns:
         taped = self.tape.request(self.messages)
         if taped is None:
             self._choose(first)
-            offered, withheld = self.offered, self.withheld
+            offered = self.offered
+            withheld = self.withheld
         else:
             self.messages = _as_taped(self.messages, taped.request.prefix)
-            offered, withheld = taped.request.tools, taped.request.withheld
+            offered = taped.request.tools
+            withheld = taped.request.withheld
         new = len(self.messages) - self.known if first else 0
-        choice, settings = self.choice, self.settings
+        choice = self.choice
+        settings = self.settings
         if taped is not None and taped.over:
-            choice, settings, new = taped.request.tool_choice, taped.request.settings, taped.appended
+            choice = taped.request.tool_choice
+            settings = taped.request.settings
+            new = taped.appended
         elif choice != "none":
             self.choice = "auto"  # a forced choice holds for one request, or no walk would end
         request = Request(self.messages, offered, choice, settings, withheld)
@@ -494,7 +499,8 @@ class Turns:
         `arguments` are those that ran, so that a repaired call is the same as one that needed no repair.
         """
         result = self.made.pop(slot, None) or self._make(call, outcome)
-        results, asked = self.results[call.name], _asked(call, arguments)
+        results = self.results[call.name]
+        asked = _asked(call, arguments)
         before = results.get(asked)
         if before is not None and _without_measures(before) == _without_measures(result):
             result = replace(result, repeats=before.repeats + 1)

@@ -76,7 +76,8 @@ def _sendable_call(call: Any) -> Any:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict):
         return call
-    name, text = function.get("name"), function.get("arguments")
+    name = function.get("name")
+    text = function.get("arguments")
     sent = dict(function)
     if isinstance(name, str):
         sent["name"] = sendable_name(name)

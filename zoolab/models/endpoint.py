@@ -140,7 +140,8 @@ class ApiModel(ABC):
     @classmethod
     def _unknown(cls, name: str) -> UnknownOption:
         """Return the error for a keyword; its value, which may be a key, is not shown."""
-        shown, instead = one_line(name, 60), _INSTEAD
+        shown = one_line(name, 60)
+        instead = _INSTEAD
         # A setting of another API is no typing error.
         meant = plain_name(name) in instead or any(name in api.known for api in APIS.values())
         near = "" if meant else _nearest(name, [*PARAMETERS, *cls.api.known, *instead])

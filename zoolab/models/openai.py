@@ -209,8 +209,10 @@ def explain(
     if isinstance(error, openai.APIStatusError):
         if found := rejection_of(error.status_code, error.body, body or {}):
             told = SettingRejected(told.what, expected=expected, advice=advice)
-            told.setting, told.said = found.name, _one_line(found.said, hidden)
-            told.whatever, told.beside_tools = found.whatever, found.beside_tools
+            told.setting = found.name
+            told.said = _one_line(found.said, hidden)
+            told.whatever = found.whatever
+            told.beside_tools = found.beside_tools
         if written := _failed_generation(error.body):
             told.advice = f"the model wrote: {_one_line(written, hidden)}"
     told.status = status

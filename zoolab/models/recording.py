@@ -175,7 +175,8 @@ class Recording:
 
 
 def _is_half_header(path: Path) -> bool:
-    begin, data = b'{"recording":"zoolab"', path.read_bytes()
+    begin = b'{"recording":"zoolab"'
+    data = path.read_bytes()
     return b"\n" not in data and is_half(data) and begin.startswith(data[: len(begin)])
 
 
@@ -229,7 +230,9 @@ def _pair(line: str, where: str) -> dict[str, Any]:
 
 def _header(line: str, where: str) -> Header:
     entry = _parse(line, where)
-    made, settings, calls = entry.get("made"), entry.get("settings") or {}, entry.get("calls")
+    made = entry.get("made")
+    settings = entry.get("settings") or {}
+    calls = entry.get("calls")
     known = entry.get("recording") == "zoolab" and entry.get("version") == VERSION
     if not known or made not in ("recorded", "authored"):
         raise InvalidInput(

@@ -135,7 +135,8 @@ def _statements(answer: object) -> Iterator[tuple[str, str, str]]:
 
 def _name_beside(statement: dict[str, Any]) -> str:
     """Return the name that `param` says, or pydantic's `loc`."""
-    param, loc = statement.get("param"), statement.get("loc")
+    param = statement.get("param")
+    loc = statement.get("loc")
     if isinstance(param, str) and param:
         return param
     if not isinstance(loc, list):

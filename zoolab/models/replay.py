@@ -61,7 +61,8 @@ class Replay:
             )
         self.live = live
         self.client = offline_client(self._answer, model=header.model)
-        self.model, self.calls = header.model, header.calls
+        self.model = header.model
+        self.calls = header.calls
         self._asks = OpenAIModel(
             header.model or "recorded", client=self.client, stream=stream, settings=header.settings
         )

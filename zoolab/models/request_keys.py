@@ -56,7 +56,8 @@ class RequestKeys:
             return digest(self._rest[1] + "".join(name for _, name in self._messages))
 
     def _texts(self, messages: list[Any]) -> list[str]:
-        known, self._objects = self._objects, list(messages)
+        known = self._objects
+        self._objects = list(messages)
         texts = [text for text, _ in self._messages]
         return [
             texts[at]
@@ -72,7 +73,8 @@ class RequestKeys:
         """
         known = [text for text, _ in self._messages]
         if texts[: len(known)] != known:
-            self._messages, self._ids = [], PlacesOfIds()
+            self._messages = []
+            self._ids = PlacesOfIds()
         for text in texts[len(self._messages) :]:
             message = without_blank(self._ids.replace(json.loads(text)))
             self._messages.append((text, name_of(message)))
@@ -90,7 +92,8 @@ class PlacesOfIds:
         self._messages += 1
         if not isinstance(message, dict):
             return message
-        calls, id = message.get("tool_calls"), message.get("tool_call_id")
+        calls = message.get("tool_calls")
+        id = message.get("tool_call_id")
         if isinstance(calls, list):
             message = {**message, "tool_calls": [self._call(slot, call) for slot, call in enumerate(calls)]}
         if isinstance(id, str):

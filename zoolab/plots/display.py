@@ -38,7 +38,8 @@ class Picture:
     """
 
     def __init__(self, figure: Figure, alt: str) -> None:
-        self._figure, self.alt = figure, alt
+        self._figure = figure
+        self.alt = alt
 
     def __repr__(self) -> str:
         return f"<Picture: {self.alt}>"
@@ -84,7 +85,8 @@ class Display:
             self._picture = Picture(figure, self.alt)
         if not isinstance(ax, Axes):
             raise InvalidInput(f"ax is {excerpt(ax)}", expected="matplotlib axes, or None for a new figure")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         if self.empty:
             ax.set_axis_off()
             said = f"nothing to show: {self.nothing}"

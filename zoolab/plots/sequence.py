@@ -44,7 +44,8 @@ class SequenceDisplay(Display):
     nothing = "the run has no steps"
 
     def __init__(self, arrows: pd.DataFrame) -> None:
-        self.arrows_, self.empty = arrows, arrows.empty
+        self.arrows_ = arrows
+        self.empty = arrows.empty
 
     @classmethod
     def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
@@ -82,7 +83,8 @@ class SequenceDisplay(Display):
 
 
 def _draw_arrow(ax: Axes, y: float, arrow: Any) -> None:
-    start, end = LIFELINES.index(arrow.source), LIFELINES.index(arrow.target)
+    start = LIFELINES.index(arrow.source)
+    end = LIFELINES.index(arrow.target)
     mark, colour = _MARKS.get(arrow.status, ("", BLUE))
     text = mark + plain_line(arrow.text, _ROOM * max(1, abs(end - start)) - len(mark))
     style: dict[str, Any] = {"fontsize": _TEXT, "bbox": _LABEL, "zorder": 2.5}
@@ -103,7 +105,8 @@ def _arrows(seq: int, step: Step) -> Iterator[tuple[object, ...]]:
     def arrow(source: str, target: str, text: Any, status: str = "ok") -> tuple[object, ...]:
         return seq, source, target, plain_line(text, 60), status
 
-    record, name = step.record, step.call.name if step.call else ""
+    record = step.record
+    name = step.call.name if step.call else ""
     match record:
         case ToolRegistry():
             yield arrow("App", "App", f"defines {count(len(record), 'tool')}")

@@ -91,7 +91,8 @@ class StepTimelineDisplay(StepsDisplay):
 
     def _draw(self, ax: Axes) -> None:
         self._draw_turns(ax)
-        bars, marks = self._draw_bars(ax), self._draw_marks(ax)
+        bars = self._draw_bars(ax)
+        marks = self._draw_marks(ax)
         if "error" in bars and "error" in marks:
             marks["error"] = bars["error"], marks["error"]
         if self.by == "sequence" and len(self.steps_) <= _MOST_NAMED:
@@ -112,7 +113,8 @@ class StepTimelineDisplay(StepsDisplay):
         for number, left, right in zip(turns.index, edges, edges[1:], strict=False):
             if number % 2:
                 ax.axvspan(left, right, color=PALE, alpha=0.6, lw=0, zorder=0)
-            room, last = (right - left) / span, right == edges[-1]
+            room = (right - left) / span
+            last = right == edges[-1]
             if room > 1 / 30 or last:
                 # The last turn has fewer steps than others; if they are many, its number stands out a bit.
                 place, ha = ((left + right) / 2, "center") if room > 1 / 30 else (left, "left")
@@ -129,7 +131,8 @@ class StepTimelineDisplay(StepsDisplay):
         fine: dict[str, Any] = {"lw": 0, "snap": False} if many else {"lw": 0.4}
         groups: Any = self.steps_.groupby(["status", "retry", "step"], sort=False)
         for (status, retry, _), rows in groups:
-            colour, hatch = _COLOURS.get(status, GREY), _HATCH if retry else ""
+            colour = _COLOURS.get(status, GREY)
+            hatch = _HATCH if retry else ""
             # In seconds, what failed may come at the same moment as what did not.
             order = 2.1 if status == "error" else 2.0
             style = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "zorder": order, **fine}
@@ -191,6 +194,7 @@ def _bars(spans: Any) -> Any:
     from matplotlib.path import Path
 
     left, width, low, height = spans.T
-    right, high = left + width, low + height
+    right = left + width
+    high = low + height
     corners = np.array([[left, right, right, left], [low, low, high, high]])
     return Path.make_compound_path_from_polys(corners.T)

@@ -67,7 +67,8 @@ def ask_user(step: Step) -> Decision:
 def describe_call(step: Step) -> list[str]:
     """Describe a pending call to a person, in lines; what a model wrote is made harmless to show."""
     decision: Any = step.record
-    name, given = harmless(step.call.name if step.call else "?"), _arguments(step)
+    name = harmless(step.call.name if step.call else "?")
+    given = _arguments(step)
     more = f"... and {len(given) - MAX_SHOWN:,} characters more" if len(given) > MAX_SHOWN else ""
     if not decision.risk:
         touches = "not known"

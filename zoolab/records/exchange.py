@@ -73,7 +73,8 @@ class Request:
             _set(self, "settings", read_only(dict(self.settings)))
 
     def _repr_html_(self) -> str:
-        total, offered = len(self.prefix), excerpt(self.settings) if self.settings else ""
+        total = len(self.prefix)
+        offered = excerpt(self.settings) if self.settings else ""
         head = f"{total} messages, {len(self.tools)} tools, tool_choice {self.tool_choice} {offered}"
         first = max(0, total - _SHOWN)
         left_out = [f"… {first} earlier messages"] if first else []

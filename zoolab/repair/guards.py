@@ -30,7 +30,8 @@ _MAX_WORDS = 8
 #: To look for so many values, each at the places where it may begin, takes a few seconds at most.
 _MAX_READINGS = 1_000
 #: What may close the last value of a text.
-_CLOSERS, _QUOTES = "}]", "\"'”’"
+_CLOSERS = "}]"
+_QUOTES = "\"'”’"
 #: An empty string, and what may close the text after it.
 _EMPTY = re.compile(r"""["'“‘]\s*+["'”’][\s}\]]*+\Z""")
 #: Whole numbers below this are exact as floats.
@@ -91,7 +92,9 @@ def check_guard(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
     except Refused:
         if guard == "strict":
             raise
-        words, reached, readings = _WORD.findall(unwrapped(raw)), {0}, 0
+        words = _WORD.findall(unwrapped(raw))
+        reached = {0}
+        readings = 0
         for leaf, known in _leaves(proposed, schema):
             choices = known if guard == "schema" else None
             readings += len(reached) if choices else 0

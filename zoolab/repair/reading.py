@@ -215,7 +215,8 @@ class _Reader:
         """Skip blanks and comments; the character after them, empty at the end."""
         space = SPACE.match(self.text, self.at)
         assert space
-        self._skipped, self.at = space[0], space.end()
+        self._skipped = space[0]
+        self.at = space.end()
         if self.depth and any(
             BRACKET_OR_QUOTE.search(line[0]) for line in LINE.finditer(space[0]) if line["it"]
         ):
@@ -267,7 +268,8 @@ class _Reader:
             if found in _CLOSING:
                 key = self._string(_CLOSING[found])
             elif bare := _KEY.match(self.text, self.at):
-                key, self.at = bare[0], bare.end()
+                key = bare[0]
+                self.at = bare.end()
                 if self._next() not in (":", "="):
                     raise self._unexpected("a colon")
             else:
@@ -350,7 +352,8 @@ class _Reader:
                 parts.append(found)
                 self.at += 1
             elif joint := _JOINT.match(self.text, self.at + 1):
-                closing, self.at = self.text[joint.end()], joint.end() + 1
+                closing = self.text[joint.end()]
+                self.at = joint.end() + 1
             elif quotation := _QUOTATION.match(self.text, self.at) or (
                 _OPEN_TAG.search("".join(parts)) and _ATTRIBUTE.match(self.text, self.at)
             ):

@@ -167,7 +167,8 @@ class LLMRepair(_Repair):
         check_size(raw)
         try:
             reply = self.model(self.request(raw, schema))
-            text, shortfall = reply.text, reply.shortfall
+            text = reply.text
+            shortfall = reply.shortfall
         except Exception as error:
             raise Refused(f"the model failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
         if shortfall:

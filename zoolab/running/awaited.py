@@ -131,7 +131,8 @@ def await_here(awaitable: Awaitable[Any]) -> Any:
     JSPI only a coroutine that never waits comes to its end, and others raise ExecutionFailed.
     """
     awaited = Awaited(awaitable)
-    coroutine, browser = awaited.to_end(), sys.platform == "emscripten"
+    coroutine = awaited.to_end()
+    browser = sys.platform == "emscripten"
     if browser and (pyodide := import_module("pyodide.ffi")).can_run_sync():
         pyodide.run_sync(coroutine)
     elif browser or (IN_TURN.get() and asyncio._get_running_loop() is not None):

@@ -57,14 +57,18 @@ class Hold:
     def __enter__(self) -> None:
         if self.thread != threading.main_thread().ident:
             return
-        outer, before = Hold.innermost, _signal.getsignal(_signal.SIGINT)
+        outer = Hold.innermost
+        before = _signal.getsignal(_signal.SIGINT)
         if (outer is not None and not outer.is_open) or not callable(before):
             return
-        self._outer, self._before = outer, before
+        self._outer = outer
+        self._before = before
         with suppress(ValueError):  # signals can be handled in the main interpreter only
             _signal.signal(_signal.SIGINT, self._on_signal)
-            Hold.innermost, self._entered = self, True
-            self._unraisable, sys.unraisablehook = sys.unraisablehook, self._on_unraisable
+            Hold.innermost = self
+            self._entered = True
+            self._unraisable = sys.unraisablehook
+            sys.unraisablehook = self._on_unraisable
 
     def __exit__(self, *_: object) -> None:
         if not self._entered:
@@ -140,7 +144,9 @@ class Done:
     def settle(self, value: Any = None, error: BaseException | None = None) -> None:
         """Note what has happened; only the first time counts."""
         if not self.settled:
-            self._value, self._error, self.settled = value, error, True
+            self._value = value
+            self._error = error
+            self.settled = True
             self.wake()
 
     def result(self) -> Any:

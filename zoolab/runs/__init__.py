@@ -451,7 +451,8 @@ def inspect(
         view = View(driver.trace, driver)
     else:
         raise InvalidInput(f"cannot inspect {excerpt(trace_or_walk)}", expected="a trace or a walk")
-    view.beside, view.comparing = other, other is not None
+    view.beside = other
+    view.comparing = other is not None
     others = None if models is None else _registered("ask_others", "asks other models")(models)
     return Inspector(view, model, tools, others)
 

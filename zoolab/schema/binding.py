@@ -35,7 +35,8 @@ def binder(hints: Mapping[str, Any]) -> Bind | None:
     def bind(arguments: dict[str, Any]) -> dict[str, Any]:
         from pydantic import TypeAdapter, ValidationError
 
-        bound, problems = dict(arguments), list[Problem]()
+        bound = dict(arguments)
+        problems = list[Problem]()
         for name in [name for name in hints if name in arguments]:
             value = arguments[name]
             if name not in adapters:

@@ -90,9 +90,11 @@ class SchemaChecker:
                     return ()
                 return _problems(judge.iter_errors(value))
         except (TooMuchWork, RecursionError):
-            expected, received = "a schema that can be checked in bounded time", "one that cannot"
+            expected = "a schema that can be checked in bounded time"
+            received = "one that cannot"
         except Unresolvable as error:
-            expected, received = "a schema that is complete in itself", excerpt(str(error))
+            expected = "a schema that is complete in itself"
+            received = excerpt(str(error))
         return (Problem("invalid_schema", "", expected, received),)
 
     def compile(self) -> None:
@@ -123,7 +125,9 @@ def _problems(errors: Iterable[ValidationError]) -> tuple[Problem, ...]:
 
 def _described(error: Any) -> Iterator[tuple[str, str, str]]:
     """Yield where within the value, what was expected, and what came."""
-    keyword, value, instance = error.validator, error.validator_value, error.instance
+    keyword = error.validator
+    value = error.validator_value
+    instance = error.instance
     schema = error.schema if isinstance(error.schema, dict) else {}
     if keyword == "required":
         properties = schema.get("properties", {})

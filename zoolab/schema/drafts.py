@@ -145,7 +145,8 @@ def _matches(pattern: str, text: str) -> bool:
     import regex
 
     step()
-    left, python = LEFT.get(), to_python(pattern)
+    left = LEFT.get()
+    python = to_python(pattern)
     if left.seconds <= 0:
         raise TooMuchWork
     began = cpu_time()

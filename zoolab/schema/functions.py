@@ -102,7 +102,9 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
     shown = _shown_names(read, param_names, label)
     text = source.__doc__ or (type(target).__doc__ if source is not target else "")
     description, explained = _read_docstring(inspect.cleandoc(text or ""))
-    describer, properties, converted = Describer(), Schema(), dict[str, Any]()
+    describer = Describer()
+    properties = Schema()
+    converted = dict[str, Any]()
     for name, parameter in read.items():
         shape = describer.describe(parameter.hint, f"{label}: the parameter '{name}'")
         schema = shape.schema

@@ -146,7 +146,8 @@ class Describer:
 
     def describe(self, hint: Any, where: str) -> Shape:
         """Describe one hint; `where` names its parameter if it has no description."""
-        self._where, self._binds = where, False
+        self._where = where
+        self._binds = False
         shape = Shape(self._schema(hint), self._binds)
         if self._binds and sys.version_info < (3, 12):
             self._adapter(hint)  # refuses a TypedDict of `typing`, which must be converted
@@ -225,7 +226,8 @@ class Describer:
         return self._object(kind, members)
 
     def _object(self, kind: Any, members: list[_Member]) -> Schema:
-        properties, required = Schema(), list[str]()
+        properties = Schema()
+        required = list[str]()
         for name, hint, default, demanded in members:
             read = read_field(hint, default, f"{self._where}: {kind.__name__}.{name}")
             properties[read.alias or name] = with_default(self._schema(read.hint), read.default)

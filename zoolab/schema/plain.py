@@ -22,7 +22,8 @@ def plain_test(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
     """Return a test for an object whose properties have plain types or enums of text; None for other
     schemas.
     """
-    properties, required = schema.get("properties", {}), schema.get("required", [])
+    properties = schema.get("properties", {})
+    required = schema.get("required", [])
     known = _ANNOTATIONS | {"$schema", "type", "properties", "required", "additionalProperties"}
     closed = schema.get("additionalProperties", False)
     if schema.get("type") != "object" or not _is_plain(schema, known) or not isinstance(closed, bool):

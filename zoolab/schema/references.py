@@ -35,7 +35,8 @@ class References:
     """
 
     def __init__(self, schema: dict[str, Any], depth: int) -> None:
-        self._draft, self._depth = draft_of(schema), depth
+        self._draft = draft_of(schema)
+        self._depth = depth
         self._id = "id" if self._draft == "draft-04" else "$id"
         self._found: list[tuple[str, _Resource]] = []
         self._resources: dict[str, _Resource] = {}

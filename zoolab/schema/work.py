@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 #: How many schemas a check may hold against a value, and how many characters of the value add one. A clock
 #: would also count what else the process does meanwhile.
-MAX_STEPS, CHARS_PER_STEP = 10_000, 3
+MAX_STEPS = 10_000
+CHARS_PER_STEP = 3
 #: Seconds of the processor that the search for patterns may take, and what each character adds.
-MAX_SECONDS, SECONDS_PER_CHAR = 0.25, 3e-6
+MAX_SECONDS = 0.25
+SECONDS_PER_CHAR = 3e-6
 
 
 class TooMuchWork(Exception):

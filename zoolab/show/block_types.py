@@ -21,7 +21,8 @@ Style = Literal["raw", "prose", "call"]
 #: Of a list, the rest is counted.
 MAX_ROWS = 40
 #: Characters of a line and of a text.
-LINE, TEXT = 200, 16_000
+LINE = 200
+TEXT = 16_000
 #: What a row costs besides its texts.
 _ROW = 60
 _MAX_PIECES = 400
@@ -63,9 +64,11 @@ class Room:
 
     def both_ends(self, label: str, text: str) -> Block:
         """Return a text without its middle, if it is too long: what is new stands at its end."""
-        fits, cut = max(0, self.left), 0
+        fits = max(0, self.left)
+        cut = 0
         if len(text) > fits:
-            head, tail = fits // 3, fits // 2
+            head = fits // 3
+            tail = fits // 2
             cut = len(text) - head - tail
             text = f"{text[:head]}\n[{cut:,} characters are left out here]\n{text[len(text) - tail :]}"
         block = self.code(label, text, len(text))

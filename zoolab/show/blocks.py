@@ -53,7 +53,8 @@ _BROKEN = (ZoolabError, AttributeError, TypeError, ValueError, LookupError, Recu
 def blocks(moment: Moment) -> list[Block]:
     """Return what happened in a step, as plain data."""
     room = Room(MAX_BYTES)
-    told, original = blocks_of_record(moment, room, moment.step.record), moment.original
+    told = blocks_of_record(moment, room, moment.step.record)
+    original = moment.original
     if original is None or isinstance(moment.step.record, Decision):  # a permission tells it itself
         return told
     before = headline(moment.step._replace(record=original))
@@ -105,13 +106,15 @@ def _define(room: Room, registry: ToolRegistry) -> list[Block]:
 def _parameters_of(tool: Tool | None) -> list[tuple[str, Any, bool]]:
     """Return the parameters that a tool's schema names: name, schema, and whether it is required."""
     schema = {} if tool is None else tool.parameters
-    properties, required = schema.get("properties"), schema.get("required")
+    properties = schema.get("properties")
+    required = schema.get("required")
     known = required if isinstance(required, list) else []
     return [(n, s, n in known) for n, s in properties.items()] if isinstance(properties, dict) else []
 
 
 def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
-    signature, parameters = _signature(tool), _parameters_of(tool)
+    signature = _signature(tool)
+    parameters = _parameters_of(tool)
     python = dict(signature.parameters) if signature is not None else {}
     written = f"({', '.join(name for name, _, _ in parameters)})" if signature is None else signature
     named = {name for name, _, _ in parameters}
@@ -178,7 +181,8 @@ def _findings(room: Room, tools: Tool | list[Tool], said: set[Finding]) -> list[
 
 
 def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
-    sent, known = request.prefix, moment.known
+    sent = request.prefix
+    known = moment.known
     reply = moment.reply
     tokens = Tokens.of(reply.usage if reply is not None else None).input
     told = room.facts(
@@ -231,7 +235,8 @@ def _is_text(message: Any) -> bool:
 
 
 def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:
-    request, tools = moment.request, moment.tools
+    request = moment.request
+    tools = moment.tools
     sent = calls_of({"tool_calls": list(request.tools)}) if request is not None else []
     first = request.prefix[0] if request is not None and len(request.prefix) else {}
     in_text = not sent and first.get("role") == "system"
@@ -298,7 +303,8 @@ def _as_they_came(moment: Moment) -> str:
 
 
 def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
-    said, others = content_of(reply.message), other_fields(reply.message)
+    said = content_of(reply.message)
+    others = other_fields(reply.message)
     told = _faults_of_call(moment, room)
     answer = (
         room.code("the answer", said, style="prose") if said else room.note("warn", "The answer is empty.")
@@ -353,7 +359,8 @@ def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
 
 
 def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
-    repair, tool = verdict.repair, moment.tool
+    repair = verdict.repair
+    tool = moment.tool
     first = repair.problems if repair is not None and repair.accepted else verdict.problems
     told = _faults_of_call(moment, room)
     told += room.facts(
@@ -424,13 +431,17 @@ def _repair(room: Room, repair: Repair, tool: Tool | None) -> list[Block]:
 
 
 def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
-    error, call, tool = outcome.error, moment.call, moment.tool
-    decision, asked = call.decision, call.asked
+    error = outcome.error
+    call = moment.call
+    tool = moment.tool
+    decision = call.decision
+    asked = call.asked
     if decision is not None:
         permission = WORDS["decisions"].get(decision.choice, decision.choice)
     else:
         permission = "needs none" if asked is None else "not given: a value was, in place of running it"
-    told, value = [_python_call(moment, room)], outcome.value
+    told = [_python_call(moment, room)]
+    value = outcome.value
     if error is None and isinstance(value, Shown):
         kept = "" if value.size is None else f"; the trace file keeps the beginning of {size(value.size)}"
         told.append(room.code(f"it returned{kept}", value.text))
@@ -464,7 +475,9 @@ def _python_call(moment: Moment, room: Room) -> Block:
 
 
 def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
-    tool, call, recorded = moment.tool, moment.step.call, moment.call.asked or decision
+    tool = moment.tool
+    call = moment.step.call
+    recorded = moment.call.asked or decision
     arguments = moment.call.arguments if recorded.arguments is None else dict(recorded.arguments)
     asked: Block = {
         "b": "permission",
@@ -518,7 +531,8 @@ def _value(moment: Moment, room: Room) -> list[Block]:
 
 
 def _flow(moment: Moment, room: Room, result: Result) -> Block:
-    messages, answer = moment.step.messages, len(moment.step.messages) - 1
+    messages = moment.step.messages
+    answer = len(moment.step.messages) - 1
     ends = [("answered", answer, result.message)]
     for index in range(answer, max(-1, answer - _FAR), -1):
         if any(call_id == result.tool_call_id for _, call_id, _ in calls_of(messages[index])):

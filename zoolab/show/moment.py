@@ -19,7 +19,8 @@ class Moment:
     """
 
     def __init__(self, trace: TraceLog, seq: int, turns: Sequence[Turn] | None = None) -> None:
-        self.trace, self.seq = trace, seq
+        self.trace = trace
+        self.seq = seq
         self.turns = trace.turns if turns is None else turns
         position = turn_at(self.turns, seq)
         self.step: Step = trace.steps[seq]
@@ -30,7 +31,8 @@ class Moment:
     @property
     def original(self) -> Record | None:
         """What the step held before it was answered with something else; None if it was not."""
-        original, record = self.trace.originals.get(self.seq), self.step.record
+        original = self.trace.originals.get(self.seq)
+        record = self.step.record
         if original is None or original is record:
             return None
         if isinstance(record, Request):  # its messages are no part of what is encoded
@@ -40,7 +42,8 @@ class Moment:
     @property
     def call(self) -> Call:
         """The call that the step belongs to, and what became of it; an empty one if it belongs to none."""
-        slot, empty = self.step.slot, Call(ToolCall(self.step.turn, 0, "", "", ""), 0)
+        slot = self.step.slot
+        empty = Call(ToolCall(self.step.turn, 0, "", "", ""), 0)
         return empty if self.turn is None or slot is None else self.turn.calls.get(slot, empty)
 
     @property
@@ -87,7 +90,8 @@ def moments_of(trace: TraceLog) -> Iterator[Moment]:
 
 def kind_after(moment: Moment) -> Kind | None:
     """Return the kind of step that a walk goes on with after its last one; None at its end."""
-    step, slot = moment.step, moment.step.slot
+    step = moment.step
+    slot = moment.step.slot
     calls = moment.turn.calls if moment.turn is not None else {}
     more = slot is not None and slot + 1 < len(calls)
     passed = [n for n, call in calls.items() if call.verdict is not None and call.verdict.ok]

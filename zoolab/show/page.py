@@ -100,8 +100,11 @@ def _not_read(trace: TraceLog) -> Html | None:
 
 
 def _facts(trace: TraceLog) -> Html | None:
-    steps, totals, named = trace.steps, totals_of(trace), trace.meta.get("model")
-    sent, received = totals["tokens_in"] or 0, totals["tokens_out"] or 0
+    steps = trace.steps
+    totals = totals_of(trace)
+    named = trace.meta.get("model")
+    sent = totals["tokens_in"] or 0
+    received = totals["tokens_out"] or 0
     found = {step.reply.model: None for step in steps if step.reply is not None and step.reply.model}
     models = readable(named) if named else ", ".join(list(found)[:4])
     others = [(k, v) for k, v in trace.meta.items() if k not in ("model", "not_read") and v is not None][:20]
@@ -124,7 +127,8 @@ def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
     for (turn, defines), items in by_turn:
         title = "Before the first turn" if defines else f"Turn {turn}"
         shown = list(items)
-        done, summary = shown[0][0].turn, ""
+        done = shown[0][0].turn
+        summary = ""
         if not defines and done is not None and done.reply is not None:
             names = [call.call.name for call in done.calls.values()]
             summary = f"the model asks for {listed(names, 4)}" if names else "the model answers"
@@ -133,9 +137,12 @@ def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
 
 
 def _cards(trace: TraceLog, most: int) -> Iterator[tuple[Moment, Html]]:
-    previous, turns, room = -1, trace.turns, _MAX_CARDS
+    previous = -1
+    turns = trace.turns
+    room = _MAX_CARDS
     for seq in _chosen(trace.steps, most):
-        moment, gap = Moment(trace, seq, turns), None
+        moment = Moment(trace, seq, turns)
+        gap = None
         shown = card_of(moment, brief=room <= 0)
         room -= len(shown.encode())
         if seq > previous + 1:
@@ -148,7 +155,8 @@ def _cards(trace: TraceLog, most: int) -> Iterator[tuple[Moment, Html]]:
 
 def card_of(moment: Moment, brief: bool = False) -> Html:
     """Return the card of one step; a brief one leaves out what the step holds."""
-    step, seq = moment.step, moment.seq
+    step = moment.step
+    seq = moment.seq
     content: list[Html | None] = [note("left out: the page is full")]
     original = None if brief else moment.original
     if not brief:
@@ -207,7 +215,9 @@ def _lead(step: Step, limit: int) -> Html:
 
 
 def _chosen(steps: list[Step], most: int) -> list[int]:
-    total, first, last = len(steps), most // 2, most // 4
+    total = len(steps)
+    first = most // 2
+    last = most // 4
     if total <= most:
         return list(range(total))
     middle = (seq for seq in range(first, total - last) if steps[seq].status == "error")
@@ -288,7 +298,8 @@ def _summary(content: Block) -> str:
 
 
 def _text(content: dict[str, Any], label: str, style: str) -> Html:
-    text, cut = content["text"], content["cut"]
+    text = content["text"]
+    cut = content["cut"]
     told = note(f"cut: the first {len(text):,} of {len(text) + cut:,} characters") if cut else None
     return join(block(text, label, style, len(text)), told)
 
@@ -298,7 +309,8 @@ def _caption(text: str) -> Html:
 
 
 def _rendered(content: Block) -> Html | None:
-    label, rows = content.get("label", ""), content.get("rows", [])
+    label = content.get("label", "")
+    rows = content.get("rows", [])
     match content["b"]:
         case "facts":
             return facts(*((name, code(value, 1_000)) for name, value in rows))
@@ -377,7 +389,8 @@ def _fields(label: str, rows: list[dict[str, Any]]) -> Html:
 
 
 def _permission(content: Block) -> Html:
-    choice, touched = content["choice"], content["resource"]
+    choice = content["choice"]
+    touched = content["resource"]
     return join(
         facts(
             ("tool", code(content["tool"])),

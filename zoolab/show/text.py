@@ -25,7 +25,8 @@ def display_lines(trace: TraceLog) -> list[str]:
     """
     lines = []
     for call in (call for turn in trace.turns for call in turn.calls.values() if call.result is not None):
-        outcome, error = call.outcome, call.error
+        outcome = call.outcome
+        error = call.error
         told = "" if error is None else f"{error.code}: {excerpt(error.message, 200)}"
         if error is None and outcome is not None:
             told = f"ok in {outcome.duration_ms:.1f} ms: {excerpt(outcome.value, 200)}"

@@ -98,7 +98,8 @@ def block(
     """
     pieces = [("", text)] if isinstance(text, str) else list(text)
     whole = "".join(part for _, part in pieces)
-    children, left = [], limit
+    children = []
+    left = limit
     for element, part in pieces:
         shown = part[: max(0, left)]
         children.append(tag(element, shown) if element and shown else shown)
@@ -169,5 +170,6 @@ def style_sheet(folder: str, name: str, root: str = ":root") -> Html:
     """Return a style sheet of a page, after the colours and letters that all pages have: they are set on
     `root`.
     """
-    ground, own = read_shipped("zoolab.text", "ground.css"), read_shipped(folder, name)
+    ground = read_shipped("zoolab.text", "ground.css")
+    own = read_shipped(folder, name)
     return Html(ground.replace(":root", root) + own)

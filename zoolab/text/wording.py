@@ -52,7 +52,8 @@ def differences(before: str, after: str) -> list[tuple[str, str]]:
     [('', '{'), ('ins', '"'), ('', 'a'), ('ins', '"'), ('', ': 1}')]
     """
     head, tail = common_ends(before, after)
-    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    old = before[head : len(before) - tail]
+    new = after[head : len(after) - tail]
     if max(len(old), len(new)) > _MAX_COMPARED:  # character by character it would take too long
         middle = [("del", old), ("ins", new)]
     else:

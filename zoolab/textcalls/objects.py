@@ -71,7 +71,8 @@ def _object_at(text: str, start: int) -> tuple[Members | None, int, int]:
     None if it is broken. It is read in a window, since a JSONDecodeError counts the lines of all that
     comes before it.
     """
-    cost, size = 0, _WINDOW
+    cost = 0
+    size = _WINDOW
     while True:
         window = text[start : start + size]
         try:

@@ -13,11 +13,15 @@ def spoken(text: str) -> tuple[int, int]:
     >>> spoken("<think>Add?</think>Hello."), spoken("Add?</think>Hello."), spoken("Hello. <think>Add")
     ((19, 25), (12, 18), (0, 7))
     """
-    begin, end = 0, len(text)
+    begin = 0
+    end = len(text)
     in_channel = False
     for mark in MARKS["thought"].finditer(text):
         if mark["close"] or (in_channel and mark["over"] is not None):
-            begin, end, in_channel = mark.end(), len(text), False
+            begin = mark.end()
+            end = len(text)
+            in_channel = False
         elif (mark["open"] or mark["channel"]) and end == len(text):
-            end, in_channel = mark.start(), bool(mark["channel"])
+            end = mark.start()
+            in_channel = bool(mark["channel"])
     return begin, end

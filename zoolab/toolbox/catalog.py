@@ -27,7 +27,8 @@ def tools_named(*names: str) -> ToolRegistry:
     >>> tools_named("add", "starter.ping", "clock").names()
     ['add', 'ping', 'get_current_time']
     """
-    registry, worlds = ToolRegistry(), dict[str, ToolRegistry]()
+    registry = ToolRegistry()
+    worlds = dict[str, ToolRegistry]()
     for name in names:
         for tool in _tools_of(name, worlds):
             registry.add(tool)
@@ -54,7 +55,8 @@ def _tools_of(name: str, worlds: dict[str, ToolRegistry]) -> Iterable[Tool]:
 
 def tools_defined(definitions: Iterable[Any]) -> ToolRegistry:
     """Return the tools with these definitions, as a recorded request holds them; others are left out."""
-    wanted, found = list(definitions), ToolRegistry()
+    wanted = list(definitions)
+    found = ToolRegistry()
     for make in _makers():
         missing = [each for each in wanted if each not in found.schemas()]
         if not missing:

@@ -59,7 +59,9 @@ class Call:
     @property
     def error(self) -> Failure | None:
         """What was wrong with it: the first that was, of its verdict, its outcome and its result."""
-        verdict, outcome, result = self.verdict, self.outcome, self.result
+        verdict = self.verdict
+        outcome = self.outcome
+        result = self.result
         if verdict is not None and not verdict.ok:
             problems = "; ".join(problem.message for problem in verdict.problems)
             return Failure(verdict.error_code or "invalid_arguments", problems)
@@ -125,14 +127,20 @@ def _add(call: Call, seq: int, step: Step, original: Record | None) -> None:
     call.call = step.call or call.call
     call.attempt = max(call.attempt, step.attempt)
     if isinstance(original, Decision):
-        call.asked, call.answer, call.decided = original, step.record, seq
+        call.asked = original
+        call.answer = step.record
+        call.decided = seq
     match step.record:
         case Verdict():
-            call.verdict, call.validated = step.record, seq
+            call.verdict = step.record
+            call.validated = seq
         case Decision():
-            call.asked, call.decision, call.decided = call.asked or step.record, step.record, seq
+            call.asked = call.asked or step.record
+            call.decision = step.record
+            call.decided = seq
             call.answer = call.answer or step.record
         case Outcome():
-            call.outcome, call.ran = step.record, seq
+            call.outcome = step.record
+            call.ran = seq
         case Result():
             call.result = step.record

@@ -24,10 +24,13 @@ def conversation_steps(
     """
     if tools is not None:
         yield Step("define", 0, None, tools, Messages([]))
-    view, turn, sent = Messages([]), 0, 0
+    view = Messages([])
+    turn = 0
+    sent = 0
     open_calls: dict[str, ToolCall] = {}
     for number, message in enumerate(messages):
-        before, view = view, view.with_next(message)
+        before = view
+        view = view.with_next(message)
         role = message.get("role")
         if role == "assistant":
             turn += 1

@@ -78,7 +78,8 @@ class EventStream:
     """
 
     def __init__(self, trace: TraceLog, path: str | Path) -> None:
-        self._trace, self._changes = trace, _Changes(trace)
+        self._trace = trace
+        self._changes = _Changes(trace)
         self.path = Path(path)
         self._replaces = self.path.is_file() and self.path.stat().st_size > 0
         with system_errors(f"cannot write {path}"):
@@ -106,7 +107,8 @@ class EventStream:
         if self._replaces:
             self._file.close()
             write_whole(self.path.resolve(), [line_of(_header(self._trace)), *lines])
-            self._file, self._replaces = _appending(self.path), False
+            self._file = _appending(self.path)
+            self._replaces = False
         else:
             self._file.writelines(lines)
             self._file.flush()
@@ -138,7 +140,8 @@ class _Changes:
 
     def of(self, seq: int, event: str) -> Iterator[Event]:
         """Yield the new messages that a step needs, then the step."""
-        trace, step = self._trace, self._trace.steps[seq]
+        trace = self._trace
+        step = self._trace.steps[seq]
         kept = trace.journal.common(self._before, step.messages)
         self._before = step.messages
         names: list[str] = []
@@ -147,7 +150,8 @@ class _Changes:
                 self._known[text] = str(len(self._known))
                 yield {"event": "message", "id": self._known[text], "message": json.loads(text)}
             names.append(self._known[text])
-        record, original = _encode(step.record), trace.originals.get(seq)
+        record = _encode(step.record)
+        original = trace.originals.get(seq)
         if original is not None:
             _check_answer(record, seq, step)
         yield {
@@ -208,12 +212,15 @@ def _end(trace: TraceLog) -> Event:
 
 def read_into(trace: TraceLog, path: str | Path) -> None:
     """Fill an empty trace from a file; a last line that is still being written is left out."""
-    path, number, reader = Path(path), 0, _Reader(trace)
+    path = Path(path)
+    number = 0
+    reader = _Reader(trace)
     try:
         with path.open(encoding="utf-8") as file:
             while line := file.readline(MAX_LINE + 1):
                 number += 1
-                where, ours = f"{path.name}, line {number}", number > 1 or FORMAT in line
+                where = f"{path.name}, line {number}"
+                ours = number > 1 or FORMAT in line
                 if len(line) > MAX_LINE:
                     raise InvalidTrace(f"{where} is too long", expected=_SHORT_ENOUGH)
                 try:
@@ -272,7 +279,8 @@ class _Reader:
     def read(self, event: object, first: bool) -> None:
         if not isinstance(event, dict) or "event" not in event:
             raise InvalidTrace(f"found {excerpt(event)}", expected="an object with an event")
-        trace, kind = self._trace, event["event"]
+        trace = self._trace
+        kind = event["event"]
         if first != (kind == "trace"):
             raise InvalidTrace(f"an event is {excerpt(kind)}", expected="a trace event first, and once")
         match kind:
@@ -309,7 +317,10 @@ class _Reader:
         self._trace.began = None if began is None else _seconds(began)
 
     def _end(self, event: Event) -> None:
-        trace, error, fault, ended = self._trace, event["error"], event.get("fault"), event.get("t")
+        trace = self._trace
+        error = event["error"]
+        fault = event.get("fault")
+        ended = event.get("t")
         trace.outcome = str(event["outcome"])
         trace.error = None if error is None else str(error)
         trace.fault = None if fault is None else decode_plain(Fault, fault)
@@ -322,7 +333,9 @@ class _Reader:
 
     def _step(self, event: Event, condensed: bool = False) -> Step:
         """Return a step; messages that go before a request were left out of it by `condense`."""
-        kind, slot, turn = event["kind"], event.get("slot"), _whole(event["turn"])
+        kind = event["kind"]
+        slot = event.get("slot")
+        turn = _whole(event["turn"])
         if kind not in KINDS:
             raise InvalidTrace(f"a step has the kind {excerpt(kind)}", expected=", ".join(KINDS))
         keep = _whole(event["keep"])

@@ -51,11 +51,13 @@ def frame_of(traces: Sequence[TraceLog]) -> pd.DataFrame:
     width = len(Step._fields)
     kinds, turns, slots, records, _, _, calls, replies, attempts = (fields[at::width] for at in range(width))
     started = np.concatenate([np.empty(0), *(np.asarray(trace.started) for trace in traces)])
-    durations, ends = np.full(len(steps), np.nan), set(accumulate(sizes))
+    durations = np.full(len(steps), np.nan)
+    ends = set(accumulate(sizes))
     codes: list[str | None] = [None] * len(steps)
     statuses = ["ok"] * len(steps)
     tokens = np.full((len(steps), 5), -1, dtype=np.int64)
-    faulty, request = any(trace.fault for trace in traces), 0
+    faulty = any(trace.fault for trace in traces)
+    request = 0
     messages: list[str | None] = [None] * len(steps)
     origins: list[str | None] = [None] * len(steps)
     failed: dict[int | None, str] = {}  # what the outcomes of this turn say, for the results that follow

@@ -195,7 +195,8 @@ class TraceLog(TraceBase):
         self._end(outcome_of_walk(self.steps))
 
     def _end(self, outcome: str) -> None:
-        self.outcome, self.ended = outcome, perf_counter() - self._zero
+        self.outcome = outcome
+        self.ended = perf_counter() - self._zero
         self._write("end")
 
     def _broken(self, error: BaseException, walk: Any) -> None:
@@ -360,7 +361,8 @@ class TraceLog(TraceBase):
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Show in an answered step, once the walk has gone on, what it was answered with."""
         self.journal.commit(before_next)
-        seq, step = len(self.steps) - 1, self.steps[-1]
+        seq = len(self.steps) - 1
+        step = self.steps[-1]
         given = answer.record if isinstance(answer, Step) else answer
         if step.kind == "define":
             given = as_registry(given).fixed()  # type: ignore[arg-type]

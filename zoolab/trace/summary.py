@@ -28,7 +28,8 @@ class MessagesDiff(NamedTuple):
     added: tuple[Message, ...]
 
     def __str__(self) -> str:
-        before, after = self.kept + len(self.removed), self.kept + len(self.added)
+        before = self.kept + len(self.removed)
+        after = self.kept + len(self.added)
         changes = [f"- {brief(m)}" for m in self.removed[:5]] + [f"+ {brief(m)}" for m in self.added[:5]]
         more = len(self.removed) + len(self.added) - len(changes)
         changes += [f"and {more:,} more change{'s' * (more != 1)}"] if more else []
@@ -121,7 +122,8 @@ def _message(step: Step) -> str | None:
 
 def brief(message: Message) -> str:
     """Say in a few words what a message holds."""
-    role, calls = _in_line(message.get("role"), 40), message.get("tool_calls")
+    role = _in_line(message.get("role"), 40)
+    calls = message.get("tool_calls")
     if not isinstance(calls, list) or not calls:
         return f"{role} {excerpt(message.get('content'), 60)}"
     more = [f"and {len(calls) - 8:,} more"] if len(calls) > 8 else []

@@ -223,7 +223,8 @@ class Anthropic(Translated):
         return _assistant_in(reading.objects(content, expected), reading)
 
     def _written(self, plain: Request) -> dict[str, Any]:
-        body, parallel = super()._written(plain), plain.settings.get("parallel_tool_calls")
+        body = super()._written(plain)
+        parallel = plain.settings.get("parallel_tool_calls")
         if plain.tools and plain.tool_choice != "none" and isinstance(parallel, bool):
             body["tool_choice"]["disable_parallel_tool_use"] = not parallel
         return body
@@ -233,7 +234,8 @@ class Anthropic(Translated):
         return own if schema is None else {"format": {"type": "json_schema", "schema": schema}, **own}
 
     def _read(self, body: Any, reading: Reading) -> Request:
-        request, choice = super()._read(body, reading), body.get("tool_choice")
+        request = super()._read(body, reading)
+        choice = body.get("tool_choice")
         single = choice.get("disable_parallel_tool_use") if choice else None
         if not isinstance(single, bool):
             return request
@@ -347,7 +349,8 @@ def _result_block(message: Message) -> dict[str, Any]:
 
 def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
     """Return the messages of a turn: a user's one may hold several results."""
-    role, content = turn.get("role"), turn.get("content")
+    role = turn.get("role")
+    content = turn.get("content")
     if role not in ("system", "user", "assistant"):
         raise reading.junk("messages of system, user and assistant")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content

@@ -334,9 +334,11 @@ class Gemini(Translated):
     def _note_schema(self, tool: dict[str, Any], path: Path, notes: Notes) -> None:
         """Note the keywords of a schema that Gemini does not promise to heed."""
         found: set[str] = set()
-        waiting, seen = [tool["function"].get("parameters")], 0
+        waiting = [tool["function"].get("parameters")]
+        seen = 0
         while waiting and seen < _MOST_SCHEMAS:
-            inner, seen = waiting.pop(), seen + 1
+            inner = waiting.pop()
+            seen = seen + 1
             if isinstance(inner, dict):
                 found |= {str(key) for key in inner if key not in _PROMISED}
                 waiting += (child for _path, child in subschemas(inner))
@@ -396,7 +398,8 @@ def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
 
 
 def _parts_of(message: Message) -> list[dict[str, Any]]:
-    text, signed = text_sent(message), _signed(message)
+    text = text_sent(message)
+    signed = _signed(message)
     parts: list[dict[str, Any]] = [{"text": text, **signed}] if text or signed else []
     for call, (id, name, arguments) in zip(raw_calls(message), calls_sent(message), strict=True):
         own = {"id": id} if id else {}
@@ -480,7 +483,8 @@ def _result_in(part: dict[str, Any], reading: Reading) -> Message:
     response = reading.object(result.get("response", {}), "a response that is an object")
     wrapped = _wrapped(response)
     text = reading.json(response) if wrapped is None else wrapped
-    id, name = result.get("id"), result.get("name")
+    id = result.get("id")
+    name = result.get("name")
     called = {"tool_call_id": id if isinstance(id, str) else None, "content": text}
     return {"role": "tool", **called, "tool_name": name if isinstance(name, str) else ""}
 
@@ -508,7 +512,8 @@ def _is_piece(part: Body) -> bool:
 
 def _continued(part: Body, more: Body) -> Body:
     """Return a part with a call, and the next piece of it."""
-    known, call = as_dict(part.get("functionCall")), more["functionCall"]
+    known = as_dict(part.get("functionCall"))
+    call = more["functionCall"]
     arguments = copied(as_dict(known.get("args"))) | as_dict(call.get("args"))
     for piece in dicts_in(call.get("partialArgs")):
         _put(arguments, piece)
@@ -549,7 +554,8 @@ def _joined(parts: list[Body], more: list[Body]) -> list[Body]:
         if _is_piece(part):
             made[-1:] = [_continued(last, part)] if _is_open(last) else [*made[-1:], _continued({}, part)]
             continue
-        text, before = part.get("text"), last.get("text")
+        text = part.get("text")
+        before = last.get("text")
         alike = last.keys() <= {"text", "thought"} and last.get("thought") == part.get("thought")
         if isinstance(text, str) and isinstance(before, str) and alike and not part.keys() - _OF_TEXT:
             made[-1] = {**last, **part, "text": before + text}

@@ -174,7 +174,8 @@ def paired_by_place(messages: list[Message], reading: Reading) -> list[Message]:
 
     A result that says whose it is has that as its `tool_name`, which is taken out.
     """
-    fresh, made = fresh_ids(messages), []
+    fresh = fresh_ids(messages)
+    made = []
     waiting: list[dict[str, Any]] = []
     for message in messages:
         if "tool_calls" in message:
@@ -201,7 +202,8 @@ def joined_texts(items: Iterable[Message | str], role: str) -> list[Message]:
 
 
 def _answered(message: Message, waiting: list[dict[str, Any]], reading: Reading) -> dict[str, Any]:
-    id, name = message["tool_call_id"], message.get("tool_name")
+    id = message["tool_call_id"]
+    name = message.get("tool_name")
     if id is not None:
         return next((call for call in waiting if call["id"] == id), {"id": id})
     named = [call for call in waiting if not name or call["function"]["name"] == name]

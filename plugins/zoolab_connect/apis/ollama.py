@@ -229,7 +229,8 @@ def _message(message: Message, name: str) -> Message:
 
 
 def _message_in(message: dict[str, Any], reading: Reading) -> Message:
-    role, images = message.get("role"), reading.items(message.get("images"), "a list of images")
+    role = message.get("role")
+    images = reading.items(message.get("images"), "a list of images")
     shown = [reading.stand_in("image", each, "messages of text alone") for each in images]
     if role == "assistant":
         return _assistant_in(message, reading)
@@ -239,7 +240,8 @@ def _message_in(message: dict[str, Any], reading: Reading) -> Message:
     made: Message = {"role": role, "content": "\n".join([text, *shown])}
     if role != "tool":
         return made
-    id, name = message.get("tool_call_id"), message.get("tool_name")
+    id = message.get("tool_call_id")
+    name = message.get("tool_name")
     called = {"tool_call_id": id if isinstance(id, str) and id else None}
     return {**made, **called, "tool_name": name if isinstance(name, str) else ""}
 

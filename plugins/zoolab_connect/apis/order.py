@@ -15,7 +15,8 @@ from zoolab_connect.apis.messages import extra, text_sent
 
 #: One thing after another: "thinking", "call", or the length of a piece of the text.
 Order = list[str | int]
-THINKING, CALL = "thinking", "call"
+THINKING = "thinking"
+CALL = "call"
 
 
 def in_order(message: Mapping[str, Any], vendor: str, thinking: int) -> Order:
@@ -47,7 +48,9 @@ def laid_out(
     order: Order, thinking: Iterable[Any], text: str, calls: Iterable[Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield each thing of a message in its order, with what it is: "thinking", "text" or "call"."""
-    thoughts, made, start = iter(thinking), iter(calls), 0
+    thoughts = iter(thinking)
+    made = iter(calls)
+    start = 0
     for each in order:
         if isinstance(each, int):
             yield "text", text[start : start + each]
@@ -64,7 +67,8 @@ def _amounts(order: Iterable[Any]) -> tuple[int, int, int]:
     """Return how much thinking, text and calls an order has; nothing at all if it is not an order."""
     order = list(order)
     lengths = [each for each in order if isinstance(each, int) and not isinstance(each, bool) and each > 0]
-    thinking, calls = order.count(THINKING), order.count(CALL)
+    thinking = order.count(THINKING)
+    calls = order.count(CALL)
     known = len(lengths) + thinking + calls == len(order)
     return (thinking, sum(lengths), calls) if known else (-1, -1, -1)
 

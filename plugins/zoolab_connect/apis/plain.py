@@ -62,7 +62,9 @@ class Notes(list[WireWarning]):
     def add_tool(self, tool: dict[str, Any], back: dict[str, Any], path: Path) -> None:
         """Note what of a tool comes back otherwise."""
         self.add_fields("tool_field", tool, back, path)
-        given, made, within = tool.get("function"), back.get("function"), (*path, "function")
+        given = tool.get("function")
+        made = back.get("function")
+        within = (*path, "function")
         if isinstance(given, dict) and isinstance(made, dict):
             if given.get("strict") and "strict" not in made:
                 self.add("strict", (*within, "strict"))

@@ -183,7 +183,8 @@ class Responses(Translated):
         items: dict[str, Body] = {}
         calls = CallDeltas()
         for event in events:
-            item, kind = as_dict(event.get("item")), event.get("type")
+            item = as_dict(event.get("item"))
+            kind = event.get("type")
             place = str(event.get("output_index", event.get("item_id", item.get("id"))))
             answer = as_dict(event.get("response")) or answer
             match kind, item.get("type"):
@@ -210,7 +211,8 @@ class Responses(Translated):
         return {**answer, "status": "in_progress", "output": [*items.values()]}
 
     def _end_said(self, answer: Body) -> str | None:
-        reason, status = as_dict(answer.get("incomplete_details")).get("reason"), answer.get("status")
+        reason = as_dict(answer.get("incomplete_details")).get("reason")
+        status = answer.get("status")
         if status == "completed" and "incomplete" in (
             i.get("status") for i in dicts_in(answer.get("output"))
         ):
@@ -295,7 +297,8 @@ class Responses(Translated):
         return made
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        fields, effort = super()._fields(settings), settings.get("reasoning_effort")
+        fields = super()._fields(settings)
+        effort = settings.get("reasoning_effort")
         if effort is not None:
             fields.setdefault("reasoning", {"effort": effort})
         return fields
@@ -323,7 +326,9 @@ def _items_of(message: Message) -> list[dict[str, Any]]:
     if message["role"] == "tool":
         said = {"call_id": message["tool_call_id"], "output": message["content"]}
         return [{"type": "function_call_output", **said}]
-    reasoning, text, calls = _reasoning_of(message), message["content"] or "", raw_calls(message)
+    reasoning = _reasoning_of(message)
+    text = message["content"] or ""
+    calls = raw_calls(message)
     return [
         {"role": message["role"], "content": each} if what == "text" else each
         for what, each in laid_out(_order_of(message), reasoning, text, map(_call_item, calls))
@@ -411,7 +416,8 @@ def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _add(made: list[Message], message: Message) -> bool:
     """Add a message, or join it to the last one if their items would be read as one; True if it was."""
     before = made[-1] if made else message
-    order, more = _order_of(before), _order_of(message)
+    order = _order_of(before)
+    more = _order_of(message)
     two_texts = before["content"] and message["content"] and THINKING not in (*order[-1:], *more[:1])
     if not made or {before["role"], message["role"]} != {"assistant"} or two_texts:
         made.append(message)
@@ -457,7 +463,8 @@ def _unnumbered(response: Body) -> Iterator[Body]:
 
 def _grow(item: Body, event: Body) -> None:
     """Add to an item what an event says of it: a part that begins, a further piece of text, or all of it."""
-    number, part = event.get("content_index"), as_dict(event.get("part"))
+    number = event.get("content_index")
+    part = as_dict(event.get("part"))
     if event.get("type") == "response.content_part.added":
         item["content"] = [*dicts_in(item.get("content")), {**part}]
     named, _, stage = str(event.get("type")).removeprefix("response.").rpartition(".")
@@ -490,7 +497,8 @@ def _rest(item: Body | None, whole: Any) -> str:
 
 
 def _item_events(item: Body, place: Body) -> Iterator[Body]:
-    index, kind = place["output_index"], item.get("type")
+    index = place["output_index"]
+    kind = item.get("type")
     begun = {**item, "status": "in_progress"} if "status" in item else item
     parts = dicts_in(item.get("content")) if kind == "message" else []
     yield {"type": "response.output_item.added", "output_index": index, "item": _empty(begun)}

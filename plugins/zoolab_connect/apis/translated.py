@@ -126,7 +126,8 @@ class Translated(Api):
 
     def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
         """Return the request as this format can say it, and what of it changed."""
-        notes, choice = Notes(), choice_of(request)
+        notes = Notes()
+        choice = choice_of(request)
         messages = self._messages(request, notes)
         body = self._written(replace(request, messages=[]))
         back = self.from_body(body)
@@ -161,8 +162,10 @@ class Translated(Api):
 
     def _written(self, plain: Request) -> dict[str, Any]:
         """Return the body of a request that is plain already."""
-        body, messages = self._fields(plain.settings), list(plain.messages)
-        described, own = _answer_described(plain.settings), body.get(self._answer, {})
+        body = self._fields(plain.settings)
+        messages = list(plain.messages)
+        described = _answer_described(plain.settings)
+        own = body.get(self._answer, {})
         if described and isinstance(own, dict) and (self._answer_beside_tools or not plain.tools):
             asked = self._answer_asked(described, own)
             body |= {self._answer: asked} if asked else {}
@@ -312,7 +315,8 @@ class Translated(Api):
         return own or described["schema"]
 
     def _settings_in(self, fields: Fields) -> Fields:
-        settings, names = dict(fields), self._names_back
+        settings = dict(fields)
+        names = self._names_back
         nested = settings.pop(self._nest, {}) if self._nest else settings
         known = {names[key]: nested[key] for key in nested if key in names}
         others = {key: value for key, value in nested.items() if key not in names}

@@ -65,7 +65,8 @@ def stress_program(options: argparse.Namespace) -> int:
             print(f"zoolab: {row.fault or 'no fault'}: {row.ended}", file=sys.stderr)
 
     check = shlex.split(options.check) if options.check else None
-    faults, to = options.fault or TRAFFIC_FAULTS, answers(options.to)
+    faults = options.fault or TRAFFIC_FAULTS
+    to = answers(options.to)
     runs = counted(1 + len(set(faults)), "time")
     _warn(f"the program runs {runs}, and its own tools run each time, for real")
     limits = {"times": options.times, "seconds": options.seconds}

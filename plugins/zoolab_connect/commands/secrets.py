@@ -20,7 +20,8 @@ from zoolab.jsontext import excerpt, visible
 from zoolab.secrets import HIDDEN, scrub, scrub_json
 
 #: Characters of a token that are shown: they say whose it is, and nothing of the rest.
-_SHOWN, _LONG = 4, 16
+_SHOWN = 4
+_LONG = 16
 _IN_ADDRESS = re.compile(r"://[^/\s:@]*:\Z")
 _NAME = re.compile(r"([\w.-]{1,60})\W*\Z")
 _BEFORE = 200
@@ -42,7 +43,8 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 #: The share of zeros at every second byte from which on data is UTF-16, and of strange bytes in text.
-_ZEROS, _STRANGE = 0.7, 0.05
+_ZEROS = 0.7
+_STRANGE = 0.05
 #: All bytes but control characters that text does not have; it may have the colours of a terminal.
 _OF_TEXT = bytes({*b"\b\t\n\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 #: Side by side they are one place: where the first one ended cannot be told.
@@ -63,7 +65,8 @@ class Found:
 
 def list_secrets(options: argparse.Namespace) -> int:
     """List the secrets of the files; 1 if there are any, or if a file is not looked through."""
-    found, unread = list[Found](), 0
+    found = list[Found]()
+    unread = 0
     for path in options.files:
         read = texts_in(path.read_bytes())
         found += _in_texts(path, read)
@@ -170,9 +173,11 @@ def _in_document(text: str) -> list[_Row] | None:
 def _in_lines(text: str) -> Iterator[_Row]:
     """Yield the secrets of any text; those of lines that are JSON are found by the structure, too."""
     by_line: dict[int, list[_Row]] = {}
-    at, counted = 1, 0
+    at = 1
+    counted = 0
     for start, end in _hidden(text, scrub(text)):
-        at, counted = at + text.count("\n", counted, start), start
+        at = at + text.count("\n", counted, start)
+        counted = start
         told = _form(text[max(0, start - _BEFORE) : start], text[start:end])
         by_line.setdefault(at, []).append((f"line {at}", *told))
     for number, line in enumerate(text.split("\n"), 1):
@@ -223,7 +228,8 @@ def _hidden(text: str, clean: str) -> Iterator[tuple[int, int]]:
         last = number == len(kept)
         # Only the head of a private key may have nothing after it.
         empty = text.endswith("-----", 0, end) and text.startswith(part, end)
-        start, stop = end, len(text) - len(part) if last else text.find(part, end + (not empty))
+        start = end
+        stop = len(text) - len(part) if last else text.find(part, end + (not empty))
         end = stop + len(part)
         if _REMOVED.sub("", text[start:stop]):  # else it was taken out before
             yield start, stop

@@ -68,7 +68,8 @@ def judge(play: Play, ended_well: bool | None = None) -> CaseVerdict:
 
 
 def _result(play: Play, ended_well: bool | None) -> tuple[str, str]:
-    case, ran = play.case, calls_that_ran(play.requests)
+    case = play.case
+    ran = calls_that_ran(play.requests)
     forbidden = [call for call in ran if any(_is(call, each) for each in case.must_not_run)]
     if forbidden:
         return "ran a cut call", forbidden[0]

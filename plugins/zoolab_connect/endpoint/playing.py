@@ -72,7 +72,9 @@ class Play:
 
     def _next(self, *, streamed: bool) -> WireAnswer:
         place = min(self.given, len(self.case.ends) - 1)
-        self.given, self.heard, self.streamed = self.given + 1, True, streamed
+        self.given = self.given + 1
+        self.heard = True
+        self.streamed = streamed
         reply = (self.case.streamed if streamed else self.case.plain)[place]
         if isinstance(reply, dict) and reply.keys() == {"status", "body"}:
             return WireAnswer(reply["status"], reply["body"])

@@ -138,7 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
         if play is None:
             self._fail("chat", 404, "there is no such case")
             return
-        api, address = play.case.api, "/" + rest.partition("?")[0]
+        api = play.case.api
+        address = "/" + rest.partition("?")[0]
         if not _is_served(api, address):
             play.stray(self.path)
             self._fail(api, 404, f"this case is {api}, and not at this address")
@@ -185,7 +186,8 @@ class _Handler(BaseHTTPRequestHandler):
             kind = "application/x-ndjson" if api == "ollama" else "text/event-stream"
         else:
             text = answer.content if isinstance(answer.content, str) else encode(answer.content)
-            pieces, kind = [text.encode()], "application/json"
+            pieces = [text.encode()]
+            kind = "application/json"
         self.send_response(answer.status)
         self.send_header("content-type", kind)
         if self.close_connection:

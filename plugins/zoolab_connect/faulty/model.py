@@ -83,7 +83,9 @@ class Faulty(AbstractContextManager["Faulty"]):
         check_table((name for name in self.plan.rates if name in FAULTS), BROKEN)
         self._pace = ToolPace(slow_seconds, hang_seconds)
         said = about(model)
-        self.model, self.settings, self.calls = said.name, said.settings, said.calls
+        self.model = said.name
+        self.settings = said.settings
+        self.calls = said.calls
         #: Who answers, for a recording.
         self.who = f"{said.who}, with injected faults"
 

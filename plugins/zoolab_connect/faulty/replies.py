@@ -95,7 +95,8 @@ def break_calls(
     calls: Sequence[WireCall], schemas: Schemas, plan: FaultPlan, key: str
 ) -> tuple[list[WireCall], list[Fault]]:
     """Return the calls of a reply with at most one fault each, and the marks; `key` names the request."""
-    broken, faults = list(calls), list[Fault]()
+    broken = list(calls)
+    faults = list[Fault]()
     others = plan.registered("tool_call")
     breaking: Mapping[str, Callable[[_At], WireCall | None]] = {
         **CALLS,
@@ -123,10 +124,14 @@ def _changed(reply: Reply, message: Message, faults: Sequence[Fault]) -> Reply:
 
 
 def _mark(name: str, before: WireCall, made: WireCall, slot: int) -> Fault:
-    tool, what = before["function"].get("name"), "arguments"
-    old, new = before["function"], made["function"]
+    tool = before["function"].get("name")
+    what = "arguments"
+    old = before["function"]
+    new = made["function"]
     if "id" in before and before["id"] != made.get("id"):
-        old, new, what = before, made, "id"
+        old = before
+        new = made
+        what = "id"
     elif old.get("name") != new.get("name"):
         what = "name"
     return Fault(name, f"{what} of {tool}", wire_text(old.get(what)), wire_text(new.get(what)), slot=slot)
@@ -374,7 +379,8 @@ def _duplicate_id(at: _At) -> WireCall | None:
 
 
 def _with_broken_arguments(name: str, at: _At) -> WireCall | None:
-    function, last = at.call["function"], at.slot == len(at.calls) - 1
+    function = at.call["function"]
+    last = at.slot == len(at.calls) - 1
     if name == "cut_by_length" and not last:
         return None  # only the last call of a reply can be the one that was cut
     schema = at.schemas.get(str(function.get("name")), {})

@@ -125,7 +125,8 @@ class FaultyTool(Tool):
             plain = to_json_value(kept.value)
         except NotJSON:
             return value
-        before, last[key] = last.get(key), plain
+        before = last.get(key)
+        last[key] = plain
         others = self.plan.registered("execute")
         for name in wanted:
             if name in RESULTS:

@@ -87,9 +87,11 @@ def _words(block: Any) -> str:
         size = "of unknown size" if block.size is None else f"{block.size:,} bytes"
         return f"[resource {safe_line(block.uri)}, {size}, not fetched]"
     if block.type == "resource":
-        what, data = f"resource {safe_line(block.resource.uri)}", getattr(block.resource, "blob", None)
+        what = f"resource {safe_line(block.resource.uri)}"
+        data = getattr(block.resource, "blob", None)
     else:
-        what, data = f"{block.type} of type {safe_line(block.mime_type, 80)}", block.data
+        what = f"{block.type} of type {safe_line(block.mime_type, 80)}"
+        data = block.data
     length = len(block.resource.text.encode()) if data is None else _size(data)
     return f"[{what}, {length:,} bytes, not shown]"
 
@@ -166,7 +168,8 @@ class MCPTools:
             raise InvalidInput(
                 f"{name!r} is not a valid name of a server", expected="1 to 64 letters, digits, _ or -"
             )
-        self.name, self.prefix = name, f"{name}_" if prefix is None else prefix
+        self.name = name
+        self.prefix = f"{name}_" if prefix is None else prefix
         #: Whether the server was never seen before: its tools are trusted as they are.
         self.first_time = False
         #: The tools that cannot be used, and why, by the names that the server gives them.
@@ -174,8 +177,11 @@ class MCPTools:
         self._risk = risk
         self._path = pins_folder() / f"{name}.json" if pins is None else Path(pins)
         self._command = address or [*map(str, command)]
-        self._env, self._cwd, self._headers = env or {}, cwd, headers or {}
-        self._patience, self._timeout = patience, timeout
+        self._env = env or {}
+        self._cwd = cwd
+        self._headers = headers or {}
+        self._patience = patience
+        self._timeout = timeout
         self._connection: ServerConnection | None = None
         self._pinned: dict[str, Listed] = {}
         self._listed: list[Listed] | None = None
@@ -224,7 +230,8 @@ class MCPTools:
 
     def close(self) -> None:
         """End the server; returns when its process is gone."""
-        connection, self._connection = self._connection, None
+        connection = self._connection
+        self._connection = None
         atexit.unregister(self.close)
         if connection is not None:
             connection.close()

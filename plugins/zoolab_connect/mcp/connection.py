@@ -69,7 +69,8 @@ Offered = Literal["resources", "resource_templates", "prompts"]
 MAX_COMPLAINT = 1 << 16
 _EACH = 1_000
 _POLL = 0.01
-_MOST_NOTES, _MOST_URLS = 20, 3
+_MOST_NOTES = 20
+_MOST_URLS = 3
 _REPORT = "report it to the authors of the server"
 
 
@@ -98,7 +99,9 @@ class LocalServer:
     advice = "run the command of the server in a terminal to see why"
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None) -> None:
-        self._command, self._cwd, self._mark = command, cwd, os.urandom(16).hex()
+        self._command = command
+        self._cwd = cwd
+        self._mark = os.urandom(16).hex()
         self._env = {**get_default_environment(), **env, "ZOOLAB_MCP_SERVER": self._mark}
         #: The ids of requests without an answer, as text: some servers answer 1 with "1".
         self._awaited: set[str] = set()
@@ -161,7 +164,8 @@ class LocalServer:
         async with arriving:
             while message := await self._next():
                 number = getattr(message[0], "id", None)
-                asks, is_awaited = hasattr(message[0], "method"), str(number) in self._awaited
+                asks = hasattr(message[0], "method")
+                is_awaited = str(number) in self._awaited
                 unasked += _EACH + message[1]
                 if isinstance(message[0], Spoiled):
                     if not is_awaited:
@@ -401,7 +405,8 @@ def _stays(came: httpx2.Response) -> bool:
     """Return whether an answer is a redirect with the same method to the same origin: it is followed."""
     if came.next_request is None or came.next_request.method != came.request.method:
         return False
-    here, there = came.request.url, came.next_request.url
+    here = came.request.url
+    there = came.next_request.url
     return (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
 
 
@@ -409,7 +414,8 @@ class _Bounded(httpx2.AsyncByteStream):
     """The bytes of a response, up to a limit; raises an error that the official transport passes on."""
 
     def __init__(self, response: httpx2.Response, limit: int) -> None:
-        self._response, self._limit = response, limit
+        self._response = response
+        self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
@@ -430,7 +436,10 @@ class ServerConnection:
         self, name: str, server: LocalServer | RemoteServer, patience: float, timeout: float
     ) -> None:
         """Start or find the server and shake hands with it; raises `InvalidInput` if that fails."""
-        self.name, self._server, self._patience, self._timeout = name, server, patience, timeout
+        self.name = name
+        self._server = server
+        self._patience = patience
+        self._timeout = timeout
         self._notes: dict[str, None] = {}
         options: dict[str, Any] = {}
         if sys.platform == "win32":  # Jupyter may have chosen a kind of loop that starts no processes
@@ -532,7 +541,8 @@ class ServerConnection:
                 if kind != "resource_templates":  # few servers have any
                     _note(self._notes, f"the server lists no {kind}")
                 return found
-            before, latest = latest, [*entries_in(getattr(reply, kind))]
+            before = latest
+            latest = [*entries_in(getattr(reply, kind))]
             cursors.add(cursor)
             cursor = reply.next_cursor
             if cursor in cursors and cursor:

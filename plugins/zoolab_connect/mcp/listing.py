@@ -186,7 +186,8 @@ def compare_with_pins(
     pinned: Mapping[str, Listed], seen: Mapping[str, Listed]
 ) -> tuple[tuple[PinChange, ...], tuple[PinChange, ...]]:
     """Return what has changed since it was pinned, and what is new; `seen` has the names that models get."""
-    changed, new = [], []
+    changed = []
+    new = []
     for name, tool in seen.items():
         before = pinned.get(tool.name)
         if before is None:

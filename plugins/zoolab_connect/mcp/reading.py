@@ -104,7 +104,8 @@ class Apart:
     """
 
     def __init__(self, stream: Any, hear: Callable[[Any], None]) -> None:
-        self._stream, self._hear = stream, hear
+        self._stream = stream
+        self._hear = hear
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -185,7 +186,8 @@ def remark_of(message: Any) -> str:
     >>> remark_of(types.JSONRPCRequest(jsonrpc="2.0", id=1, method="roots/list"))
     'it asked for the list of folders, and zoolab declined (roots/list)'
     """
-    method, params = getattr(message, "method", ""), getattr(message, "params", None) or {}
+    method = getattr(message, "method", "")
+    params = getattr(message, "params", None) or {}
     if method in _DECLINED:
         told = params.get("message")
         said = f" {safe_line(excerpt(told, 160))}" if isinstance(told, str) else ""

@@ -42,7 +42,8 @@ class PassedOn(ModelError):
 
     def __init__(self, what: str, response: HttpResponse) -> None:
         super().__init__(what)
-        self.response, self.status = response, response.status
+        self.response = response
+        self.status = response.status
 
 
 class AnsweredBy:
@@ -78,8 +79,10 @@ class AnsweredBy:
         if (model is None) == (model_for is None):
             raise InvalidInput("a model is needed", expected="either model or model_for")
         self._model: Any = model
-        self._model_for, self._otherwise = model_for, otherwise
-        self._in_part, self._timeout_seconds = in_part, timeout_seconds
+        self._model_for = model_for
+        self._otherwise = otherwise
+        self._in_part = in_part
+        self._timeout_seconds = timeout_seconds
         behind = model
         while isinstance(behind, Faulty):
             behind = behind.inner
@@ -182,7 +185,8 @@ class AnsweredBy:
         return error_response(request, 500, said, headers={"x-should-retry": "false"})
 
     def _elsewhere(self, request: HttpRequest) -> HttpResponse:
-        path, name = request.path.partition("?")[0], about(self._model).name
+        path = request.path.partition("?")[0]
+        name = about(self._model).name
         listed = re.sub(r"\A.*?(?=/models(?:/|\Z))", "", path)
         status, body = models_listed(listed, name) if request.method == "GET" else (404, {})
         if status == 200:
@@ -215,7 +219,8 @@ def _without_end(api: str, pieces: list[bytes]) -> Iterator[bytes]:
             return read_reply(api, b"".join(pieces[:count]), streamed=True).message
         return {}
 
-    count, message = len(pieces), message_in(len(pieces))
+    count = len(pieces)
+    message = message_in(len(pieces))
     while count and message_in(count - 1) == message:
         count -= 1
     yield from pieces[:count]

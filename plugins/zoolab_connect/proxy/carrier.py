@@ -96,8 +96,11 @@ class Carrier:
             raise InvalidInput(what, advice="look whether this Python may start programs") from None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout
-        self._writing, self._closing, self._over = threading.Lock(), False, False
+        self._to = self._process.stdin
+        self._from = self._process.stdout
+        self._writing = threading.Lock()
+        self._closing = False
+        self._over = False
         #: Who waits until all is told.
         self._waiters: dict[int, threading.Event] = {}
         self._numbers = count()
@@ -119,7 +122,8 @@ class Carrier:
 
     def tell_all(self) -> None:
         """Return when the recorder has been told of all that has come."""
-        number, told = next(self._numbers), threading.Event()
+        number = next(self._numbers)
+        told = threading.Event()
         self._waiters[number] = told
         self._say("tell", number)
         if not self._over:
@@ -223,7 +227,8 @@ class _Teller:
     def _tell(self, kind: str, told: list[Any], content: bytes = b"", size: int = 0) -> threading.Event:
         size = size or len(content)
         self.backlog.add(size)
-        frame, done = next(self._frames), threading.Event()
+        frame = next(self._frames)
+        done = threading.Event()
         self._waiting[frame] = done, size
         self._out.put(([kind, frame, *told], content))
         if self._over:

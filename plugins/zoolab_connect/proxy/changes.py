@@ -99,7 +99,8 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
     >>> change.reply, change.edited[0].ways, len(change.added), change.prefix.broken_at
     ('rewritten', ('with name',), 1, '')
     """
-    old, new = [*before.prefix, *([] if reply is None else [reply])], [*after.prefix]
+    old = [*before.prefix, *([] if reply is None else [reply])]
+    new = [*after.prefix]
     texts = [*map(wire_form, old)], [*map(wire_form, new)]
     gaps = _gaps(*texts)
     moved = _take_pairs(gaps, *texts)
@@ -110,7 +111,8 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
     dropped: list[Message] = []
     condensed: list[tuple[tuple[Message, ...], Message]] = []
     for removed, added in gaps:
-        lost, came = tuple(old[i] for i in removed), [new[j] for j in added]
+        lost = tuple(old[i] for i in removed)
+        came = [new[j] for j in added]
         # Messages that stand in the same place with the same roles.
         alike = common_ends(*([message.get("role") for message in each] for each in (lost, came)))[0]
         if alike < 2 <= len(lost) and came and _is_summary(came[0], lost):
@@ -188,7 +190,8 @@ def _is_summary(message: Message, lost: Sequence[Message]) -> bool:
 
 def _ways(old: Message, new: Message) -> tuple[str, ...]:
     ways = [] if old.get("role") == new.get("role") else ["another role"]
-    content, other = old.get("content"), new.get("content")
+    content = old.get("content")
+    other = new.get("content")
     if content_of(old) != content_of(new):
         ways.append("other content")
     elif content != other:
@@ -239,14 +242,16 @@ def _prefix(before: Request, after: Request, old: list[str], new: list[str]) -> 
     kept = bisect(range(1, len(prompts[0]) + 1), 0, key=lambda n: not prompts[1].startswith(prompts[0][:n]))
     broken_at = f"messages[{first}]" if first < len(old) else ""
     if before.settings.get("model") != after.settings.get("model"):
-        kept, broken_at = 0, THE_MODEL
+        kept = 0
+        broken_at = THE_MODEL
     elif tools[0] != tools[1]:
         broken_at = THE_TOOLS
     return PromptPrefix(kept, len(prompts[0]), len(prompts[1]), broken_at)
 
 
 #: How many requests are shown, and how many findings of a kind in each of them.
-MAX_REQUESTS, MAX_SHOWN = 100, 8
+MAX_REQUESTS = 100
+MAX_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -315,7 +320,8 @@ def what_changed(trace: TraceLog) -> Report:
         changes_between(before.request, _reply_for(before, after.request), after.request)
         for before, after in pairwise(turns)
     )
-    problems, diagnoses = tuple(map(_problems_of, turns)), tuple(diagnose(trace))
+    problems = tuple(map(_problems_of, turns))
+    diagnoses = tuple(diagnose(trace))
     return Report(tuple(turn.request for turn in turns), tuple(changes), problems, diagnoses)
 
 

@@ -58,7 +58,9 @@ class WatchedConversation:
 
     def ask(self, request: Request, names: list[str], body: dict[str, Any], came: float) -> None:
         """Add a further request: what is new in it, and the request itself."""
-        trace, messages, view = self.trace, request.prefix.tolist(), self.view
+        trace = self.trace
+        messages = request.prefix.tolist()
+        view = self.view
         if self.request is None or request.tools != self.request.tools:
             try:
                 self.registry = tools_offered(request.tools) or ToolRegistry()
@@ -68,18 +70,26 @@ class WatchedConversation:
             self.brought = len(names)
             trace.add(Step("define", 0, None, self.registry or ToolRegistry(), Messages()), came)
         kept = common_ends(view.tolist(), messages)[0]
-        view, new = view.first(kept), 0
+        view = view.first(kept)
+        new = 0
         for message in messages[kept:]:
-            view, new = view.with_next(message), new + 1
+            view = view.with_next(message)
+            new = new + 1
             self._name_calls_as(message)
             if message.get("role") == "tool" and self.turn:
                 call = self.calls.pop(str(message.get("tool_call_id")), None)
                 if call is not None:
                     trace.add(result_step(message, self.turn, view, call, new), came)
                     new = 0
-        self.turn, self.view, self.names, self.waits = self.turn + 1, view, names, True
-        self.request, self.sent = replace(request, messages=view), body
-        trace.outcome, trace.error, trace.fault = "open", None, None
+        self.turn = self.turn + 1
+        self.view = view
+        self.names = names
+        self.waits = True
+        self.request = replace(request, messages=view)
+        self.sent = body
+        trace.outcome = "open"
+        trace.error = None
+        trace.fault = None
         trace.add(Step("request", self.turn, None, self.request, view, new), came)
 
     def _name_calls_as(self, message: Message) -> None:
@@ -87,7 +97,8 @@ class WatchedConversation:
 
         Gemini gives a call no id, and some clients then make one up.
         """
-        told, known = calls_of(message), [*self.calls.values()]
+        told = calls_of(message)
+        known = [*self.calls.values()]
         ids = [str(each.id) for each in told]
         if self.calls.keys().isdisjoint(ids) and _said(told) == _said(known):
             self.calls = dict(zip(ids, known, strict=True))
@@ -113,7 +124,9 @@ class WatchedConversation:
         """Note that the last request was refused, or its answer broke off; `fault` if that was on purpose."""
         self.waits = False
         self.failures[self.turn] = why
-        self.trace.outcome, self.trace.error, self.trace.fault = "model_error", why, fault
+        self.trace.outcome = "model_error"
+        self.trace.error = why
+        self.trace.fault = fault
 
     def shares(self, names: list[str]) -> int:
         """Return how many messages a request begins with that are this conversation's; -1 if one is
@@ -130,7 +143,8 @@ class WatchedConversation:
         kept = len(self.request.prefix) - 1 if self.request else -1
         if self.request is None or kept < 0 or not self.calls or names[:kept] != self.names[:kept]:
             return -1
-        before, more = content_of(self.request.messages[kept]), messages[kept:]
+        before = content_of(self.request.messages[kept])
+        more = messages[kept:]
         if not "\n".join(map(content_of, more)).startswith(before + "\n"):
             return -1
         said = canonical(more)
@@ -152,7 +166,8 @@ class Conversations:
 
     def __init__(self, begin: Callable[[str, Sequence[str]], Trace], grown: Callable[[Trace], None]) -> None:
         self.all: list[WatchedConversation] = []
-        self._begin, self._grown = begin, grown
+        self._begin = begin
+        self._grown = grown
         #: The conversations of Responses whose messages the endpoint keeps, by the id of the last answer.
         self._kept: dict[str, WatchedConversation] = {}
 
@@ -194,7 +209,8 @@ class Conversations:
 
     def _find(self, request: Request, names: list[str]) -> WatchedConversation | None:
         ready = [each for each in self.all[-_MOST_OPEN:] if not each.waits]
-        counted, messages = Counter(names), request.messages
+        counted = Counter(names)
+        messages = request.messages
         return (
             _most(ready, lambda each: each.shares(names), least=0)
             or _most(ready, lambda each: each.told(messages, names), least=1)

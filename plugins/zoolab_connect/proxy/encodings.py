@@ -31,7 +31,8 @@ class _Zlib:
     """gzip, of one member or several, and deflate, with zlib's header or without."""
 
     def __init__(self, gzip: bool) -> None:
-        self._gzip, self._begin = gzip, b""
+        self._gzip = gzip
+        self._begin = b""
         self._inner: Any = None
         self.ended = False
 
@@ -42,12 +43,14 @@ class _Zlib:
             if self._inner is None:
                 if len(data) < 2:
                     break
-                self._inner, self.ended = zlib.decompressobj(self._window(data)), False
+                self._inner = zlib.decompressobj(self._window(data))
+                self.ended = False
             parts.append(self._inner.decompress(data, most + 1))
             most -= len(parts[-1])
             data = self._inner.unconsumed_tail
             if self._inner.eof:
-                self.ended, rest = True, self._inner.unused_data
+                self.ended = True
+                rest = self._inner.unused_data
                 # Clients pass over what stands behind the end and is not a further member.
                 goes_on = self._gzip and _GZIP.startswith(rest[:2])
                 data, self._inner = (rest, None) if goes_on else (b"", self._inner)
@@ -89,12 +92,15 @@ class _Zstandard:
         parts = list[bytes]()
         while data and most >= 0:
             if self._inner is None:
-                self._inner, self.ended = zstandard.ZstdDecompressor().decompressobj(), False
+                self._inner = zstandard.ZstdDecompressor().decompressobj()
+                self.ended = False
             parts.append(self._inner.decompress(data[:_SLICE]))
             most -= len(parts[-1])
             data = data[_SLICE:]
             if self._inner.eof:
-                data, self._inner, self.ended = self._inner.unused_data + data, None, True
+                data = self._inner.unused_data + data
+                self._inner = None
+                self.ended = True
         return b"".join(parts)
 
 
@@ -134,7 +140,9 @@ class Decoder:
         unknown = ", ".join(sorted({*names} - known.keys()))
         self.problem = f"is compressed as {unknown[:100]}, which cannot be read here" if unknown else ""
         self._machines = [] if unknown else [known[name]() for name in reversed(names)]
-        self._room, self._most, self._began = most, most, False
+        self._room = most
+        self._most = most
+        self._began = False
 
     @property
     def is_whole(self) -> bool:

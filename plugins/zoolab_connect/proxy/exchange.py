@@ -153,7 +153,8 @@ class Heard:
 
 def reply_or_reason(api: str, response: HttpResponse, heard: Heard) -> Reply | str:
     """Return the reply in an answer, without secrets, or why there is none."""
-    content, whole = heard.content, heard.whole
+    content = heard.content
+    whole = heard.whole
     if heard.problem and response.status < 400:
         return f"the answer {heard.problem}"
     if response.status >= 400:
@@ -167,6 +168,7 @@ def reply_or_reason(api: str, response: HttpResponse, heard: Heard) -> Reply | s
         reply = read_reply(api, content, "event-stream" in kind or "ndjson" in kind)
     except Exception as error:
         return scrub(str(error)) if whole else SAID_BROKEN_OFF
-    message, raw = scrub_json(reply.message), scrub_json(reply.raw)
+    message = scrub_json(reply.message)
+    raw = scrub_json(reply.raw)
     finish = reply.finish_reason if whole or not reply.is_whole else BROKEN_OFF
     return Reply(message, finish, reply.usage, reply.model, raw=raw, faults=response.faults)

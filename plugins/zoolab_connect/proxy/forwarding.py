@@ -80,7 +80,9 @@ class Forward:
         if request.door is not None:
             return request.door
         # The body of a large request is read only if nothing else tells.
-        name, path, headers = request.api, request.path, request.headers
+        name = request.api
+        path = request.path
+        headers = request.headers
         api = APIS[name] if name else api_of_request(path, headers, request.body)
         variable = api.address_from
         return next((each for each in self.endpoints if variable in each.variables), self.endpoints[0])

@@ -22,8 +22,10 @@ _LAST = re.compile(
     re.DOTALL,
 )
 #: Seconds that the end of an answer waits until it is written: if little waits before it, or more.
-_PATIENCE, _HASTE = 10.0, 0.02
-_FEW, _LITTLE = 10, 500_000
+_PATIENCE = 10.0
+_HASTE = 0.02
+_FEW = 10
+_LITTLE = 500_000
 #: Seconds after which another thread has its turn, so that what is long does not hold what is short.
 SWITCH = 0.0005
 #: Seconds between two looks whether requests are still being answered.
@@ -34,7 +36,8 @@ class Backlog:
     """How much waits to be written; whoever adds to too many bytes waits until there is room."""
 
     def __init__(self, most: int = MAX_BYTES) -> None:
-        self.most, self.waiting = most, 0
+        self.most = most
+        self.waiting = 0
         self._things = 0
         self._over = False
         self._room = threading.Condition()
@@ -99,7 +102,8 @@ class Passing:
         endpoints: Sequence[ApiAddress] = (),
         port: int = 0,
     ) -> None:
-        self._upstream, self._ear = upstream, ear
+        self._upstream = upstream
+        self._ear = ear
         self._numbers = count()
         self._server = LoopbackServer(self._answer, port, ear.odd)
         self._doors = {
@@ -127,7 +131,8 @@ class Passing:
         return [self._server, *self._doors.values()]
 
     def _answer(self, request: HttpRequest, door: ApiAddress | None = None) -> HttpResponse:
-        request, number = replace(request, door=door), next(self._numbers)
+        request = replace(request, door=door)
+        number = next(self._numbers)
         self._ear.asked(number, request, perf_counter())
         answer = self._upstream(request)
         if request.api is None:

@@ -24,7 +24,8 @@ from zoolab_connect.proxy.passing import Backlog
 #: The file of a folder that the program can be answered from again.
 RECORDING = "recording.jsonl"
 #: Paths that are counted, and the length of one.
-_MOST_PATHS, _LONGEST_PATH = 100, 200
+_MOST_PATHS = 100
+_LONGEST_PATH = 200
 _OTHER_PATHS = "other paths"
 #: Characters of what is said of a request that cannot be read.
 _LONGEST_SAID = 500
@@ -47,7 +48,8 @@ class Recorder:
         self.faults: list[Fault] = []
         self.conversations = Conversations(self._begin, grown)
         self.backlog = Backlog()
-        self._folder, self._who = folder, who
+        self._folder = folder
+        self._who = who
         self._keeper: Replay | None = None
         #: The API of each request that waits for its answer, and its conversation, unless it has none.
         self._open: dict[int, tuple[str, list[WatchedConversation]]] = {}

@@ -54,7 +54,9 @@ class LivePages:
         self.path = f"/zoolab/{secrets.token_urlsafe(16)}"
         self._traces = traces
         self._changed = threading.Condition()
-        self._version, self._over, self._open = 0, False, 0
+        self._version = 0
+        self._over = False
+        self._open = 0
 
     def answer(self, request: HttpRequest) -> HttpResponse:
         """Return the page, if a request has its address."""
@@ -89,9 +91,11 @@ class LivePages:
             while sum(shown.values()) < _MOST_STEPS:
                 with self._changed:
                     is_new = seen != self._version or self._over or self._changed.wait(_QUIET)
-                    seen, over = self._version, self._over
+                    seen = self._version
+                    over = self._over
                 for number, trace in enumerate(self._traces(), 1):
-                    first, steps = shown.get(number, 0), len(trace.steps)
+                    first = shown.get(number, 0)
+                    steps = len(trace.steps)
                     if steps > first:
                         said = f"Conversation {number}, turn {trace.steps[steps - 1].turn}"
                         yield _render_steps(trace, first, said).encode()
@@ -117,7 +121,8 @@ def _growing_page(title: str) -> tuple[str, str]:
 
 def _render_steps(trace: Trace, first: int, title: str) -> Html:
     """Return the steps of a trace from `first` on, under a heading, for a page that grows."""
-    steps, turns = len(trace.steps), trace.turns
+    steps = len(trace.steps)
+    turns = trace.turns
     cards = (card_of(Moment(trace, seq, turns)) for seq in range(first, steps))
     return tag("section", tag("h2", title), tag("ol", *cards, class_="steps"), aria_label=title)
 
@@ -149,9 +154,13 @@ class Seen(AbstractContextManager["Seen"]):
         self.folder = folder
         #: The tape that the program's own tools play; None if there is none, so that they run.
         self.tape = tape
-        self._upstream, self._key, self._ended = upstream, key, ended
-        self._endpoints, self._forwards = tuple(endpoints) or endpoints_of({}), forwards
-        self._carried, self._port = carried, port
+        self._upstream = upstream
+        self._key = key
+        self._ended = ended
+        self._endpoints = tuple(endpoints) or endpoints_of({})
+        self._forwards = forwards
+        self._carried = carried
+        self._port = port
         self._recorder = Recorder(folder, who, self._grown)
         self._inspectors: list[Inspector] = []
         self._before: dict[str, str | None] = {}

@@ -28,7 +28,8 @@ from zoolab_connect.proxy.headers import Headers
 #: Seconds without a word on a connection.
 _IDLE = 600.0
 #: Bytes of a request before its content, and of what is read at once.
-_MAX_HEAD, _READ = 1 << 17, 1 << 16
+_MAX_HEAD = 1 << 17
+_READ = 1 << 16
 #: Seconds for which a refused request is read on.
 _UNREAD_SECONDS = 30.0
 #: Statuses of answers without content.
@@ -55,8 +56,10 @@ class LoopbackServer(ThreadingMixIn, TCPServer):
         except (OSError, OverflowError) as error:
             what = f"cannot listen on port {port}: {getattr(error, 'strerror', None) or error}"
             raise InvalidInput(what, advice="take another port, or 0 for a free one") from None
-        self.answer, self.odd = answer, odd
-        self._busy, self._counting = 0, threading.Lock()
+        self.answer = answer
+        self.odd = odd
+        self._busy = 0
+        self._counting = threading.Lock()
         self.server_port = int(self.server_address[1])
         self.url = f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
@@ -141,7 +144,8 @@ class _Connection(BaseRequestHandler):
     def _read(self, head: h11.Request) -> HttpRequest:
         headers = Headers.read(head.headers)
         self._expect_own(headers)
-        parts, size = list[bytes](), int(headers.get("content-length", "0"))
+        parts = list[bytes]()
+        size = int(headers.get("content-length", "0"))
         if size <= MAX_BYTES:
             size = 0
             while isinstance(event := self._next(), h11.Data) and size <= MAX_BYTES:
@@ -190,7 +194,8 @@ class _Connection(BaseRequestHandler):
             self.request.sendall(data)
 
     def _send(self, method: str, response: HttpResponse) -> None:
-        headers, content = Headers.of(response.headers), response.content
+        headers = Headers.of(response.headers)
+        content = response.content
         if isinstance(content, list):
             size = str(sum(map(len, content)))
             headers = Headers([*headers.without(["content-length"]).pairs, ("content-length", size)])

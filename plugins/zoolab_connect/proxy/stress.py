@@ -162,7 +162,8 @@ def stress(
         told(made)
         return made
 
-    wanted, plain = traffic_plan(faults).rates, attempt(None)
+    wanted = traffic_plan(faults).rates
+    plain = attempt(None)
     if plain.exit_code != 0 or plain.right is False:
         why = plain.ended + (", but the check fails" if plain.exit_code == 0 else "")
         last = f" ({visible(one_line(plain.said, 200))})" if plain.said else ""
@@ -186,7 +187,8 @@ def run_bounded(
         given.write(stdin)
         given.seek(0)
         program = start_program(command, environment, stdin=given, start_new_session=True, **pipes)
-    stdout, stderr = bytearray(), bytearray()
+    stdout = bytearray()
+    stderr = bytearray()
     kept = (program.stdout, stdout, slice(MAX_OUTPUT, None)), (program.stderr, stderr, slice(-MAX_OUTPUT))
     readers = [Thread(target=_read, args=each, daemon=True) for each in kept]
     with program:

@@ -46,7 +46,8 @@ class _Recorded:
 
     def __init__(self, folder: Path, edit: Edit | None) -> None:
         self._replay = Replay(folder / RECORDING)
-        self._edit, self._edited = edit, ""
+        self._edit = edit
+        self._edited = ""
         self.header = self._replay.recording.header
         if edit is not None:
             turns = Trace.load(folder / f"{edit.conversation:03}.jsonl").turns
@@ -79,7 +80,8 @@ class _FaultyAgain(Faulty):
         self._attempts = attempts
 
     def __call__(self, request: Request) -> Reply:
-        plan, attempt = self.plan, next(self._attempts[name_without_ids(request)])
+        plan = self.plan
+        attempt = next(self._attempts[name_without_ids(request)])
         if not plan.allows(attempt):
             return self.inner(request)
         seed = f"{plan.seed}, attempt {attempt + 1}" if attempt else plan.seed

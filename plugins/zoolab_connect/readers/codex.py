@@ -160,7 +160,8 @@ def _of_item(item: Mapping[str, Any], place: str, unread: Unread) -> list[Messag
     if kind in _CALLS:
         plain, input_, action = (item.get(name) for name in ("arguments", "input", "action"))
         arguments = {"function_call": plain, "custom_tool_call": {"input": input_}}.get(kind, action)
-        number, name = item.get("call_id", item.get("id")), item.get("name", "local_shell")
+        number = item.get("call_id", item.get("id"))
+        name = item.get("name", "local_shell")
         return [_calling(call(number, name, arguments))]
     if kind == "message":
         kept = {key: item[key] for key in ("role", "content") if key in item}

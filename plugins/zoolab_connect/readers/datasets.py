@@ -71,7 +71,8 @@ def _of_roles(row: Mapping[str, Any]) -> Iterator[Conversation]:
     if isinstance(row.get("system"), str) and row["system"]:
         listed = [{"role": "system", "content": row["system"]}, *listed]
     meta = {"model": row["model"]} if isinstance(row.get("model"), str) else {}
-    messages, tools = messages_in(listed, name, own), tools_in(row.get("tools"), "tools", own)
+    messages = messages_in(listed, name, own)
+    tools = tools_in(row.get("tools"), "tools", own)
     yield Conversation(messages, tools, meta, _rest(row, own, *meta))
 
 
@@ -87,7 +88,8 @@ def _of_turns(row: Mapping[str, Any]) -> Iterator[Conversation]:
         if not isinstance(turn, Mapping):
             own.add(place, f"it is {excerpt(turn, 60)}; expected a turn")
             continue
-        who, said = turn.get("from"), turn.get("value", turn.get("content"))
+        who = turn.get("from")
+        said = turn.get("value", turn.get("content"))
         role = _ROLES.get(str(who).lower())
         if role is None:
             own.add(f"{place}.from", f"it is {excerpt(who, 40)}; taken for user")
@@ -114,7 +116,8 @@ def _is_of_tools(turn: Any) -> bool:
     """Return whether a turn says that the conversation has tools."""
     if not isinstance(turn, Mapping):
         return False
-    role, said = _ROLES.get(str(turn.get("from")).lower()), turn.get("value", turn.get("content"))
+    role = _ROLES.get(str(turn.get("from")).lower())
+    said = turn.get("value", turn.get("content"))
     return role == "tool" or (role == "system" and isinstance(said, str) and "<tools>" in said)
 
 

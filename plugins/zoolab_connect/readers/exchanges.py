@@ -114,7 +114,8 @@ def _of_batch(value: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the request and the response in a line of a batch, of which one file has the one and one the
     other.
     """
-    body, result = value.get("body", value.get("params")), value.get("result")
+    body = value.get("body", value.get("params"))
+    result = value.get("result")
     if isinstance(result, Mapping):
         return body, result.get("message", {"status": result.get("type"), "error": result.get("error")})
     if value.get("error") and not value.get("response"):
@@ -147,7 +148,8 @@ def _conversation(place: str, asked: Any, answered: Any, unread: Unread) -> Conv
             return None
         for what in left:
             own.add(f"{place}.request", what)
-        messages, tools = request.prefix.tolist(), request.tools
+        messages = request.prefix.tolist()
+        tools = request.tools
         meta = {"model": body["model"]} if isinstance(body.get("model"), str) else {}
     if answered is None and api is not None:
         return Conversation(messages, tools, meta, own)

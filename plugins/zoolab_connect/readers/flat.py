@@ -93,7 +93,8 @@ def _tool(told: Any) -> Any:
 
 def _answer_of_vercel(told: Mapping[str, Any]) -> Any:
     """Return what the AI SDK of Vercel says of an answer, as a message; None if it says nothing."""
-    text, calls = told.get("ai.response.text"), parsed(told.get("ai.response.toolCalls"))
+    text = told.get("ai.response.text")
+    calls = parsed(told.get("ai.response.toolCalls"))
     if text is None and not calls:
         return None
     return {"role": "assistant", "content": text, "tool_calls": calls}
@@ -122,7 +123,8 @@ def _listed(told: Mapping[str, Any], prefix: str, messages: bool = True) -> list
     for name, value in told.items():
         if not name.startswith(f"{prefix}."):
             continue
-        at, (*inner, last) = tree, name.removeprefix(f"{prefix}.").split(".")
+        at = tree
+        (*inner, last) = name.removeprefix(f"{prefix}.").split(".")
         for key in inner:
             at = at.setdefault(key, {}) if isinstance(at.get(key, {}), dict) else {}
         at[last] = value

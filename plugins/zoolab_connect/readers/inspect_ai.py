@@ -60,18 +60,21 @@ def _of_sample(sample: Mapping[str, Any], place: str, about: Mapping[str, Any]) 
     retried = sample.get("error_retries")
     for at, each in enumerate(retried if isinstance(retried, list) else ()):
         unread.add(f"{place}.error_retries[{at}]", f"it was run again after an error: {_message(each)}")
-    outcome, error = "", _message(sample.get("error"))
+    outcome = ""
+    error = _message(sample.get("error"))
     limit = sample.get("limit")
     if error:
         outcome = "failed"
     elif isinstance(limit, Mapping):
-        outcome, error = "loop_limit", f"the limit of {limit.get('type')} was reached: {limit.get('limit')}"
+        outcome = "loop_limit"
+        error = f"the limit of {limit.get('type')} was reached: {limit.get('limit')}"
     return Conversation(messages, (), meta, unread, outcome, error)
 
 
 def _asked_and_said(sample: Mapping[str, Any]) -> Any:
     """Return the messages of a sample that has only its input and the model's output."""
-    given, output = sample.get("input"), sample.get("output")
+    given = sample.get("input")
+    output = sample.get("output")
     choices = output.get("choices") if isinstance(output, Mapping) else None
     said = [each["message"] for each in choices or () if isinstance(each, Mapping) and "message" in each]
     if not said:

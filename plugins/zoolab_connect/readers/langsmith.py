@@ -30,12 +30,14 @@ def _conversations(value: Mapping[str, Any], unread: Unread) -> Iterator[Convers
         if isinstance(value.get("runs"), list)
         else [("run", value)]
     )
-    number, asking = 0, False
+    number = 0
+    asking = False
     whole: dict[str, Conversation] = {}
     passed: dict[str, str] = {}
     while waiting:
         where, run = waiting.pop(0)
-        place, number = f"{where}[{number}]", number + 1
+        place = f"{where}[{number}]"
+        number = number + 1
         if not isinstance(run, dict):
             unread.add(place, "it is no run")
             continue
@@ -57,7 +59,8 @@ def _conversations(value: Mapping[str, Any], unread: Unread) -> Iterator[Convers
 
 def _of_state(run: Mapping[str, Any], place: str) -> Conversation | None:
     """Make the conversation of a graph from the messages of its state; None if its state has none."""
-    own, error = Unread(), str(run["error"]) if run.get("error") else ""
+    own = Unread()
+    error = str(run["error"]) if run.get("error") else ""
     begin = _state_messages(run.get("inputs"), f"{place}.inputs", own)
     end = _state_messages(run.get("outputs"), f"{place}.outputs", own)
     if not end and not (begin and error):
@@ -77,8 +80,10 @@ def _state_messages(state: Any, place: str, own: Unread) -> list[Message]:
 
 def _of_run(run: Mapping[str, Any], place: str) -> Iterator[Conversation]:
     """Yield the conversation of a run, or each of them, if it is a batch."""
-    given, answers = parsed(run.get("inputs")), parsed(run.get("outputs"))
-    meta, settings = {"run": str(run.get("id"))}, _settings(run)
+    given = parsed(run.get("inputs"))
+    answers = parsed(run.get("outputs"))
+    meta = {"run": str(run.get("id"))}
+    settings = _settings(run)
     for name in ("model", "model_name"):
         if isinstance(settings.get(name), str):
             meta.setdefault("model", settings[name])

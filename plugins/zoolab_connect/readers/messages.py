@@ -80,7 +80,8 @@ class _Said:
         if self.parts or self.calls:
             plain: Message = {"role": role, "content": self.content()}
             self.whole.append({**plain, "tool_calls": self.calls} if self.calls else plain)
-            self.parts, self.calls = [], []
+            self.parts = []
+            self.calls = []
 
     def content(self) -> Any:
         """Return text; or the parts, if some of it was only thought."""
@@ -118,7 +119,8 @@ def read_message(
     told: Mapping[str, Any], place: str, unread: Unread, otherwise: str = "user"
 ) -> list[Message]:
     """Return a message, and the results of tools in it, each as a message of its own."""
-    said, given = _Said(), told.get("parts", told.get("content"))
+    said = _Said()
+    given = told.get("parts", told.get("content"))
     if "role" not in told and told.get("type") in (*_CALLS, *_RESULTS, *_THOUGHTS):
         _read_part(told, place, said, unread)
         return _messages("assistant", told, said)

@@ -62,7 +62,8 @@ def _asked(calls: Sequence[dict[str, Any]], number: int) -> Iterator[_Asked]:
 
 def _answered(message: Message, asked: list[_Asked]) -> Message:
     """Return the result with the id of its call; that call waits for none any more."""
-    told, name = message.get("tool_call_id"), message.get("name")
+    told = message.get("tool_call_id")
+    name = message.get("name")
     plain = {key: value for key, value in message.items() if key != "name"}
     found = next((each for each in asked if told and each.told == told), None)
     if found is None and not told:

@@ -44,7 +44,8 @@ def _values(text: str, unread: Unread) -> Iterator[Any]:
     decoder = json.JSONDecoder(
         object_pairs_hook=lambda pairs: _made(pairs, unread), parse_constant=str, parse_float=_number
     )
-    at, found = 0, False
+    at = 0
+    found = False
     if not text.strip():
         raise InvalidInput("it is empty", expected="a file of JSON")
     while at < len(text):

@@ -34,14 +34,17 @@ def read(value: Mapping[str, Any], unread: Unread) -> Iterator[Conversation]:
         if not isinstance(each, dict):
             unread.add(place, "it is no result")
             continue
-        own, prompt, answer = Unread(), each.get("prompt"), each.get("response")
+        own = Unread()
+        prompt = each.get("prompt")
+        answer = each.get("response")
         asked = prompt.get("raw") if isinstance(prompt, dict) else prompt
         said = answer.get("output") if isinstance(answer, dict) else answer
         failed = str(each.get("error") or "") if not said else ""
         messages = anything_in(asked, f"{place}.prompt", own)
         if not failed:
             messages += anything_in(said, f"{place}.response", own, "assistant")
-        provider, grading = each.get("provider"), each.get("gradingResult")
+        provider = each.get("provider")
+        grading = each.get("gradingResult")
         meta = {
             "model": provider.get("id") if isinstance(provider, dict) else provider,
             "success": each.get("success"),

@@ -97,7 +97,8 @@ class _Tree:
 
     def pass_over(self, number: int, line: Mapping[str, Any]) -> None:
         """Name a line that is no message; the next line may name it as the one before."""
-        place, (before, _) = f"value {number + 1}", self._before(line)
+        place = f"value {number + 1}"
+        (before, _) = self._before(line)
         if isinstance(line.get("uuid"), str):
             self._at[line["uuid"]] = before
         if not line.get("isApiErrorMessage"):

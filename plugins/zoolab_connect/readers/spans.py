@@ -21,7 +21,9 @@ from zoolab_connect.readers.messages import content_text, messages_in
 from zoolab_connect.readers.parsing import values_in
 from zoolab_connect.readers.span_forms import Record, is_spans, records_in
 
-INPUT, OUTPUT, SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
+INPUT = "gen_ai.input.messages"
+OUTPUT = "gen_ai.output.messages"
+SYSTEM = "gen_ai.system_instructions"
 _SAID = {
     "model": ("gen_ai.request.model", "llm.model_name", "ai.model.id", "langfuse.observation.model.name"),
     "agent": ("gen_ai.agent.name", "agent.name"),
@@ -107,7 +109,8 @@ def _sums_up(told: _Told, group: Sequence[_Told]) -> bool:
 def _conversation(
     told: _Told, known: list[Any], by_id: Mapping[tuple[Any, Any], _Span], spans: Sequence[_Span]
 ) -> Conversation:
-    span, messages = told.span, told.messages
+    span = told.span
+    messages = told.messages
     above = [span]
     while (parent := by_id.get((span.trace, above[-1].parent))) is not None and parent not in above:
         above.append(parent)
@@ -117,9 +120,12 @@ def _conversation(
         said = (each.told.get(name) for each in above for name in names)
         meta |= next(({key: value} for value in said if value), {})
     meta["conversation"] = span.group
-    whole, outcome, error = [*messages, *_ran(span, messages, spans)], "", ""
+    whole = [*messages, *_ran(span, messages, spans)]
+    outcome = ""
+    error = ""
     if span.error and (not whole or whole[-1]["role"] != "assistant"):
-        outcome, error = "failed", span.error
+        outcome = "failed"
+        error = span.error
     elif span.error:
         span.unread.add(span.place, f"it ended with an error: {span.error}")
     return Conversation(whole, tools, meta, span.unread, outcome, error)
@@ -144,7 +150,8 @@ def _ran(span: _Span, messages: list[Message], spans: Sequence[_Span]) -> Iterat
 
 def _span(record: Record, file: Unread) -> _Span:
     """Return a span, with what it tells in its attributes and in its events."""
-    place, told = record.place, record.attributes
+    place = record.place
+    told = record.attributes
     for event in record.events:
         told = {**event["attributes"], **told}
     operation = str(told.get("gen_ai.operation.name") or record.name.partition(" ")[0])

@@ -28,7 +28,8 @@ def read_gemma(text: str, _schemas: Mapping[str, Any]) -> list[TextCall]:
     calls.
     """
     calls: list[TextCall] = []
-    end, broken = 0, 0
+    end = 0
+    broken = 0
     for head in MARKS["gemma"].finditer(text) if "call:" in text else ():
         follows = bool(calls) and _BETWEEN.fullmatch(text, end, max(end, head.start())) is not None
         if head.start() < end or not (head["mark"] or head["line"] is not None or follows):

@@ -32,7 +32,8 @@ def with_parameters(found: JSONObject) -> TextCall | None:
     Tool descriptions and much other data have a name and parameters too, so nothing else may stand
     beside them, and a schema is none.
     """
-    name, given = found.value("name") or found.value("tool_name"), found.value("parameters")
+    name = found.value("name") or found.value("tool_name")
+    given = found.value("parameters")
     if not name or not isinstance(given, dict) or {"type", "properties"} <= given.keys():
         return None
     if not found.members.keys() <= _MAY_STAND_BESIDE_PARAMETERS:

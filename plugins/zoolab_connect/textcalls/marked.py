@@ -107,7 +107,8 @@ def _in_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall
             end = following.start()
             inside = [replace(call, end=end) for call in read_broken_block(text[before.end() : end])]
         else:
-            inside, end = [], found.end
+            inside = []
+            end = found.end
             while found is not None and (call := read(found)) is not None:
                 inside.append(call)
                 end = found.end

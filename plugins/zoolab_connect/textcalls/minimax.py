@@ -58,9 +58,11 @@ def read_minimax(text: str, schemas: Mapping[str, Any]) -> list[TextCall]:
 def _call(text: str, start: int) -> tuple[_Element | None, int]:
     """Return the call whose first tag ends at `start`, and where its last one ends; None if it is broken."""
     call = _Element("invoke", start)
-    opened, at = [call], start
+    opened = [call]
+    at = start
     for tag in MARKS["minimax_tag"].finditer(text, start):
-        top, is_blank = opened[-1], not text[at : tag.start()].strip()
+        top = opened[-1]
+        is_blank = not text[at : tag.start()].strip()
         at = tag.end()
         if tag["other"] is not None or len(opened) > MAX_DEPTH:
             break

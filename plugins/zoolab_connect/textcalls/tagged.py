@@ -51,9 +51,11 @@ def _tagged(text: str, tags: Tags, schemas: Mapping[str, Any]) -> list[TextCall]
     objects = Objects(text)
     calls: list[TextCall] = []
     values: dict[str, Values] = {}
-    at, restarts = 0, 0
+    at = 0
+    restarts = 0
     while opening := next((tag for tag in tags.all.finditer(text, at) if tag["call"]), None):
-        name, may_restart = opening["call"], restarts < _MOST_RESTARTS
+        name = opening["call"]
+        may_restart = restarts < _MOST_RESTARTS
         if opening.groupdict().get("bare"):
             at = opening.end()
             calls.append(TextCall(name, "{}", None, opening.start(), at))
@@ -82,7 +84,9 @@ def _arguments(
     at = body.end if body else start
     end = resume = len(text)
     members: list[tuple[str, str]] = []
-    is_whole, is_broken, is_closed = False, False, True
+    is_whole = False
+    is_broken = False
+    is_closed = True
     while is_closed and (tag := tags.all.search(text, at)):
         if tag["call"]:
             end = resume = tag.start()
@@ -90,7 +94,9 @@ def _arguments(
         is_broken = is_broken or text[at : tag.start()].strip() != ""
         at = tag.end()
         if tag["end"]:
-            is_whole, end, resume = True, tag.start(), at
+            is_whole = True
+            end = tag.start()
+            resume = at
             break
         if tag["key"]:
             closing, next_call = _end_of_value(text, tags.all, at)
@@ -116,7 +122,9 @@ def _end_of_value(text: str, tags: re.Pattern[str], start: int) -> tuple[re.Matc
     """Return the tag that ends a value, in which there may be others; and the end of the call if there is
     none.
     """
-    depth, in_cdata, end_of_call = 1, False, len(text)
+    depth = 1
+    in_cdata = False
+    end_of_call = len(text)
     for tag in tags.finditer(text, start):
         if tag["end"] and end_of_call == len(text):
             end_of_call = tag.end()

@@ -59,7 +59,8 @@ class Values:
         return any(kind in words.split(" or ") for words in self._expected(path, value))
 
     def _choose(self, path: Path, written: str, value: Any) -> Any:
-        as_text, as_json = self._takes(path, written), self._takes(path, value)
+        as_text = self._takes(path, written)
+        as_json = self._takes(path, value)
         if as_text != as_json:
             return written if as_text else value
         if as_text:

@@ -105,7 +105,8 @@ class _Conversation:
         self.told = told
 
     def _keep(self, trace: Trace, tools: ToolRegistry) -> None:
-        self.trace, self.tools = trace, tools
+        self.trace = trace
+        self.tools = tools
         if self.options.trace is not None:
             trace.save(self.options.trace)
 

@@ -64,14 +64,17 @@ def copy_course(folder: Path) -> tuple[list[Path], list[Path]]:
     A file of an earlier copy that nobody changed is replaced by the new one. Raises `OSError` if the folder
     cannot be written.
     """
-    manifest, written, kept = folder / MANIFEST, list[Path](), list[Path]()
+    manifest = folder / MANIFEST
+    written = list[Path]()
+    kept = list[Path]()
     try:
         before = dict(json.loads(manifest.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         before = {}
     after = dict(before)
     for source, name in course_files():
-        target, content = folder / name, source.read_bytes()
+        target = folder / name
+        content = source.read_bytes()
         found = sha256(target.read_bytes()).hexdigest() if target.exists() else None
         after[name] = sha256(content).hexdigest()
         if found == after[name]:

@@ -91,7 +91,9 @@ def _examine(model: Any, options: argparse.Namespace) -> int:
 
 
 def _as_text(result: ProbeResult) -> str:
-    question, came, mark = result.sent["messages"][-1].get("content"), "nothing", "?"
+    question = result.sent["messages"][-1].get("content")
+    came = "nothing"
+    mark = "?"
     if result.came is not None:
         came = excerpt(result.came.get("tool_calls") or result.came.get("content"), 160)
         mark = "ok" if result.ok else "FAIL"

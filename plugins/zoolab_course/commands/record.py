@@ -60,7 +60,8 @@ def record_course(options: argparse.Namespace) -> int:
         raise InvalidInput("there is no notebook to record", advice="name its .ipynb file")
     if options.dry_run:
         return _say_how_much(names)
-    model, folder = named_model(options), Path(options.folder)
+    model = named_model(options)
+    folder = Path(options.folder)
     make_folder(folder)
     provider = options.provider
     address_from = api(provider or "openai").address_from
@@ -99,7 +100,8 @@ def record(
     A conversation is a `prompt`, and if need be `tools`, `system`, `envelope` and `replies`, which a script
     says if there is no model. What the recording holds already is answered from it.
     """
-    policy, short = Policy(ask=() if allow else ("medium", "high")), 0
+    policy = Policy(ask=() if allow else ("medium", "high"))
+    short = 0
     for number, asked in enumerate(conversations, 1):
         own = {name: asked[name] for name in ("system", "envelope") if name in asked}
         replay = Replay(into, live=model or Scripted(asked.get("replies") or []))

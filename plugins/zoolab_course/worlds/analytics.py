@@ -48,7 +48,9 @@ class Analytics:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._refused, self._steps, self._deadline = "", 0, 0.0
+        self._refused = ""
+        self._steps = 0
+        self._deadline = 0.0
         self._database = database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         database.executescript(read_shipped("zoolab_course.worlds", "shop.sql"))
         columns = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
@@ -130,7 +132,9 @@ class Analytics:
         return sqlite3.SQLITE_DENY
 
     def _begin(self) -> None:
-        self._refused, self._steps, self._deadline = "", 0, time.monotonic() + MAX_SECONDS
+        self._refused = ""
+        self._steps = 0
+        self._deadline = time.monotonic() + MAX_SECONDS
 
     def _takes_too_long(self) -> bool:
         self._steps += _STEPS_A_LOOK

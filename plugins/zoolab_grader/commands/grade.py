@@ -74,7 +74,8 @@ def grade_folder(options: argparse.Namespace) -> int:
 
 def _fill(options: argparse.Namespace, grades: ClassGrades) -> None:
     """Write the copy of the class list, and say what is not in it."""
-    lab, roster = file_name(grades.lab.name).rpartition("-")[0], options.roster
+    lab = file_name(grades.lab.name).rpartition("-")[0]
+    roster = options.roster
     made = options.filled or roster.with_name(f"{roster.stem}-{lab}{roster.suffix}")
     if made.resolve() == roster.resolve():
         raise InvalidInput(f"{made} is the class list itself", advice="give another file with --filled")
@@ -131,7 +132,8 @@ def _line(result: Kept | NotGraded) -> str:
 
 
 def _summary(grades: ClassGrades, page: Path | None) -> Iterator[str]:
-    count, out_of = len(grades.rows), points(grades.lab.points)
+    count = len(grades.rows)
+    out_of = points(grades.lab.points)
     before = f", {grades.before} of them graded before" if grades.before else ""
     yield f"{grades.lab.name}: {counted(count, 'submission')}{before}"
     yield f"mean {points(grades.mean)}, median {points(grades.median)}, of {out_of} points"

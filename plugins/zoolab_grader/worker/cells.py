@@ -49,11 +49,13 @@ _ESCAPES = tuple("!?%,;/")
 _HELP = re.compile(r"(%{0,2}(?!\d)[\w*]+(\.(?!\d)[\w*]+|\[-?[0-9]+\])*)(\?\??)$")
 _SPECIAL = re.compile(r"^[ \t\f]*+[!?%,;/]|\?[ \t]*+$|=[ \t]*+[!%]", re.MULTILINE)
 _ONE_WORD = re.compile(r"([a-z_]+)(?:[ \t]+[\w.\"'/~$@].*)?")
-_PS1, _PS2 = re.compile(r"\s*>>>[ \t]?"), re.compile(r"\s*\.\.\.[ \t]?")
+_PS1 = re.compile(r"\s*>>>[ \t]?")
+_PS2 = re.compile(r"\s*\.\.\.[ \t]?")
 _TRIPLE = re.compile(r"(?<!\\)(\"\"\"|''')")
 _IPYTHON = re.compile(r"^((((\[nav\]|\[ins\])? )?In \[\d+\]: )|(\s*\.{3,}: ?))")
 _ENV = re.compile(r"(\w+)(?:\s*=\s*|\s+)([^{}$]+)")
-_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+_OPEN = frozenset("([{")
+_CLOSE = frozenset(")]}")
 _COMPARED = frozenset(("==", "!=", "<=", ">="))
 #: Keywords that an expression may begin with.
 _VALUES = frozenset(("None", "True", "False", "not", "lambda", "await"))
@@ -147,7 +149,8 @@ class _Reading:
         return text
 
     def _read_lines(self, lines: list[str]) -> None:
-        at, above = 0, "".join(self._done).count("\n")
+        at = 0
+        above = "".join(self._done).count("\n")
         while at < len(lines):
             begins = lines[at].lstrip(" \t\f")[:1]
             if begins in _ESCAPES:
@@ -221,19 +224,23 @@ class _Statement:
             self._read(tokenize.generate_tokens(lambda: next(following, "")), at)
         except _NO_TOKENS:
             if self._last == ["?", "\n"]:  # IPython takes an open bracket and what follows for help, too
-                self.end, self.helps = len(lines), True
+                self.end = len(lines)
+                self.helps = True
             else:
                 self.broken = self.assigned is None
 
     def _read(self, tokens: Iterator[tokenize.TokenInfo], at: int) -> None:
         depth = commas = stars = 0
-        in_target, assigns = True, False
+        in_target = True
+        assigns = False
         for token in tokens:
-            text, row = token.string, token.start[0]
+            text = token.string
+            row = token.start[0]
             if token.type in _INDENTS or (text.isspace() and text != "\n"):
                 continue
             if token.type == tokenize.NEWLINE or (token.type == tokenize.NL and depth <= 0):
-                self.end, self.helps = at + row, self._last[1] == "?"
+                self.end = at + row
+                self.helps = self._last[1] == "?"
                 return
             if token.type == tokenize.ENDMARKER:
                 self.end = at + max(1, row - 1)
@@ -282,12 +289,14 @@ def _without_python_prompts(text: str) -> str:
 def _in_texts(lines: list[str]) -> list[bool]:
     """Return whether each line begins within a text in three quotes that was not typed at a prompt."""
     inside: list[bool] = []
-    quote, kept = "", False
+    quote = ""
+    kept = False
     for line in lines:
         inside.append(quote != "" and kept)
         for found in _TRIPLE.finditer(line):
             if not quote:
-                quote, kept = found[1], not (_PS1.match(line) or _PS2.match(line))
+                quote = found[1]
+                kept = not (_PS1.match(line) or _PS2.match(line))
             elif quote == found[1]:
                 quote = ""
     return inside
@@ -325,7 +334,8 @@ def _first_line(name: str, words: str) -> str | None:
 
 def _python_of(command: str) -> str | None:
     """Return the Python of a line that begins with an escape; None if it does nothing here."""
-    escape, content = command[:1], command[1:]
+    escape = command[:1]
+    content = command[1:]
     name, _, words = content.partition(" ")
     if escape == "%":
         return _run_by(name, words)

@@ -226,7 +226,8 @@ class Namespaces(Jail):
         do not bind root. That takes a helper outside of the new user namespace; a user who is not root does
         without.
         """
-        gid, mapped = os.getegid(), False
+        gid = os.getegid()
+        mapped = False
         if self.uid == 0:
             here, there = os.pipe()
             helper = _map_ids_when_told(here, there, os.getpid())

@@ -12,8 +12,12 @@ from pathlib import Path
 from zoolab_grader.worker.seccomp import EACCES, OPEN
 
 # What the kernel says and is told of a call that waits: struct seccomp_notif, _notif_addfd and _notif_resp.
-_WAITING, _HAND_OVER, _REPLY = struct.Struct("=QII iIQ 6Q"), struct.Struct("=Q4I"), struct.Struct("=QqiI")
-_RECEIVE, _ADD, _SEND = 0xC0502100, 0x40182103, 0xC0182101
+_WAITING = struct.Struct("=QII iIQ 6Q")
+_HAND_OVER = struct.Struct("=Q4I")
+_REPLY = struct.Struct("=QqiI")
+_RECEIVE = 0xC0502100
+_ADD = 0x40182103
+_SEND = 0xC0182101
 _LONGEST_PATH = 4096
 
 
@@ -24,7 +28,8 @@ class Opener:
     """
 
     def __init__(self, listener: int, memory: int, places: Iterable[str], masked: Iterable[str]) -> None:
-        self.listener, self.memory = listener, memory
+        self.listener = listener
+        self.memory = memory
         self.places = {os.path.realpath(place) for place in (*places, "/dev/null", "/dev/urandom")}
         self.masked = {os.path.realpath(place) for place in masked}
 
@@ -46,7 +51,8 @@ class Opener:
         fcntl.ioctl(self.listener, _RECEIVE, asked)
         call, _, _, number, _, _, *args = _WAITING.unpack(asked)
         first = 0 if number == OPEN[0] and platform.machine() == "x86_64" else 1
-        given, failed = 0, 0
+        given = 0
+        failed = 0
         try:
             opened = self._open(args[first], args[first + 1])
             try:

@@ -15,16 +15,30 @@ from pathlib import Path
 
 from zoolab_grader.worker.system import System
 
-_PASS, _KILL, _ERRNO, _NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
-_SET_FILTER, _NEW_LISTENER = 1, 8
-_EPERM, EACCES, _ENOSYS = 1, 13, 38
+_PASS = 0x7FFF0000
+_KILL = 0x80000000
+_ERRNO = 0x00050000
+_NOTIFY = 0x7FC00000
+_SET_FILTER = 1
+_NEW_LISTENER = 8
+_EPERM = 1
+EACCES = 13
+_ENOSYS = 38
 # load a word; jump if equal, if at least, if any bit is set; return
-_LOAD, _JEQ, _JGE, _JSET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCH, _ARGS = 0, 4, 16
+_LOAD = 0x20
+_JEQ = 0x15
+_JGE = 0x35
+_JSET = 0x45
+_RETURN = 0x06
+_NUMBER = 0
+_ARCH = 4
+_ARGS = 16
 _NAMESPACE_FLAGS = 0x7E020000
 _CLONE_THREAD = 0x00010000
 _X32 = 0x40000000
-_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
+_F_SETOWN = 8
+_F_SETSIG = 10
+_F_SETOWN_EX = 15
 # AF_UNIX, AF_INET, AF_INET6: the kinds of socket that a submission may open.
 _SOCKETS = (1, 2, 10)
 
@@ -35,11 +49,20 @@ _CALL = re.compile(r"\w+ (\d+|-) (\d+|-)")
 _TEXT = Path(__file__).with_name("syscalls.txt").read_text("utf-8")
 _ALLOWED, _DENIED, _DENIED_TOO, _ = re.split(r"\n(?:allowed|denied|alone|absent):\n", _TEXT)[1:]
 _CLONE = (56, 220)
-_SOCKET, _KILL_CALL, _TGKILL = (41, 198), (62, 129), (234, 131)
-_FCNTL, _PRLIMIT, _IOCTL, _SCHEDULER = (72, 25), (302, 261), (16, 29), (144, 119)
-_FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902
-_SOCKETPAIR, _NOT_A_STREAM = (53, 199), 0b110
-OPEN, _OPENAT, _SECCOMP = (2, 56), (257, 56), (317, 277)
+_SOCKET = (41, 198)
+_KILL_CALL = (62, 129)
+_TGKILL = (234, 131)
+_FCNTL = (72, 25)
+_PRLIMIT = (302, 261)
+_IOCTL = (16, 29)
+_SCHEDULER = (144, 119)
+_FIOSETOWN = 0x8901
+_SIOCSPGRP = 0x8902
+_SOCKETPAIR = (53, 199)
+_NOT_A_STREAM = 0b110
+OPEN = (2, 56)
+_OPENAT = (257, 56)
+_SECCOMP = (317, 277)
 # One line of a filter: what to do, where to jump if it is so and if not, and a value.
 Line = tuple[int, int, int, int]
 
@@ -80,7 +103,8 @@ class Refusals:
         program = self.program()
         memory = ctypes.create_string_buffer(program)
         head = struct.pack("@HP", len(program) // 8, ctypes.addressof(memory))
-        number, flags = _SECCOMP[_ARCHES[platform.machine()][1]], _NEW_LISTENER * self.alone
+        number = _SECCOMP[_ARCHES[platform.machine()][1]]
+        flags = _NEW_LISTENER * self.alone
         return system.syscall(number, _SET_FILTER, flags, ctypes.create_string_buffer(head))
 
     def _by_argument(self, column: int) -> list[Line]:
@@ -122,7 +146,8 @@ def _refuse(error: int) -> Line:
 
 def _when(number: int, argument: int, then: list[Line]) -> list[Line]:
     """Look at an argument of one call only; what comes after finds the call's number loaded again."""
-    look, again = (_LOAD, 0, 0, _ARGS + 8 * argument), (_LOAD, 0, 0, _NUMBER)
+    look = (_LOAD, 0, 0, _ARGS + 8 * argument)
+    again = (_LOAD, 0, 0, _NUMBER)
     return [(_JEQ, 0, len(then) + 2, number), look, *then, again]
 
 

@@ -192,7 +192,8 @@ class WorkerChannel:
     def finish(self, reply: Message) -> None:
         """Answer the grader; a thread that asks later is told that the call has ended."""
         with self.lock:
-            call, self.call = self.call, None
+            call = self.call
+            self.call = None
             try:
                 self.send({**reply, "call": call})
             except Unfit as unfit:
@@ -307,7 +308,8 @@ def _described(error: BaseException) -> dict[str, str]:
         message = str(error)[:2000]
     except BaseException:
         message = "a message that cannot be read"
-    place, trace = "", error.__traceback__
+    place = ""
+    trace = error.__traceback__
     while isinstance(trace, types.TracebackType):
         name = trace.tb_frame.f_code.co_filename
         place = f"{name[1:-1]}, line {trace.tb_lineno}" if name.startswith("<cell ") else place

@@ -8,13 +8,26 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
-CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
-MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
 _MNT_DETACH = 2
-_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 1, 4, 24, 28
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_CAPBSET_DROP = 24
+_PR_SET_SECUREBITS = 28
 _PR_SET_NO_NEW_PRIVS = 38
 # noroot, no_setuid_fixup, keep_caps off, no_cap_ambient_raise; each of them locked
 _SECUREBITS = 0b11101111
@@ -106,10 +119,12 @@ def memory_group(limit: int) -> tuple[str, int]:
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, kinds, own = line.split(":", 2)
         if "memory" in kinds.split(","):
-            group, bound = Path(f"/sys/fs/cgroup/memory{own}"), "memory.limit_in_bytes"
+            group = Path(f"/sys/fs/cgroup/memory{own}")
+            bound = "memory.limit_in_bytes"
         else:
             # Version 2 has processes in leaves only: a sibling of our own group has its kinds of limits.
-            group, bound = Path(f"/sys/fs/cgroup{own}").parent, "memory.max"
+            group = Path(f"/sys/fs/cgroup{own}").parent
+            bound = "memory.max"
         for left in group.glob("zoolab-*"):  # by a grader that was killed
             with suppress(OSError):
                 if not Path("/proc", left.name.removeprefix("zoolab-")).exists():

@@ -43,7 +43,9 @@ def main() -> None:
     told = json.loads(sys.argv[2])
     plan = WorkerPlan(**{**told, "bounds": Bounds(**told["bounds"])})
     _settle(plan)
-    report, group, join = "refused", "", -1
+    report = "refused"
+    group = ""
+    join = -1
     try:
         jail = strongest(plan)
         report = "failed"
@@ -141,7 +143,8 @@ def _run_student(channel: int, jail: Jail, join: int) -> None:
 def _wait(holder: int, leash: int, opener: Opener | None) -> tuple[int, int, bool]:
     """Wait for a process, open what it may read, and kill it when the grader lets go: how it ended, the most
     memory that it used, in KiB, and whether it was killed."""
-    poller, stopped = select.poll(), False
+    poller = select.poll()
+    stopped = False
     poller.register(leash, select.POLLIN)
     if hasattr(os, "pidfd_open"):
         poller.register(os.pidfd_open(holder), select.POLLIN)

@@ -51,7 +51,8 @@ def _forked(child: TraceLog, parent: TraceLog) -> int:
 
 def align(one: list[Step], other: list[Step], start: int = 0) -> Iterator[Pair]:
     """Yield the steps of two runs from `start` on in pairs, -1 if one of them has none."""
-    a, b = [_key(step) for step in one[start:]], [_key(step) for step in other[start:]]
+    a = [_key(step) for step in one[start:]]
+    b = [_key(step) for step in other[start:]]
     head, tail = common_ends(a, b)
     yield from ((i, i) for i in range(start, start + head))
     yield from _aligned(a[head : len(a) - tail], b[head : len(b) - tail], start + head)
@@ -100,7 +101,8 @@ def _content(record: Record) -> Any:
 
 
 def _words(before: TraceLog, after: TraceLog) -> str:
-    a, b = totals_of(before), totals_of(after)
+    a = totals_of(before)
+    b = totals_of(after)
     tokens = sum((b[name] or 0) - (a[name] or 0) for name in ("tokens_in", "tokens_out"))
     counted = any(totals[name] is not None for totals in (a, b) for name in ("tokens_in", "tokens_out"))
     ms = b["ms"] - a["ms"]

@@ -51,7 +51,8 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
     if isinstance(tools, str):
         if tools != "live":
             raise InvalidInput(f"tools is {excerpt(tools)}", expected='tools with their functions, or "live"')
-        tools, missing = None, "live"
+        tools = None
+        missing = "live"
         _check_functions(trace)
     own = tools_of(trace)
     registry = own if tools is None else as_registry(tools)
@@ -87,7 +88,9 @@ def replay(trace: T, seq: int, edit: Record | None, otherwise: Model | None) -> 
             options = _options_of_replay(trace, turns, turns[i].seq, ends[i])
             _ask_next(trace, turns, turns[i], child, registry, model, options)
         if child.steps and place_of(child.steps[-1], child.steps[-1].record) == last_place(trace, turns):
-            child.outcome, child.error, child.fault = trace.outcome, trace.error, trace.fault
+            child.outcome = trace.outcome
+            child.error = trace.error
+            child.fault = trace.fault
     except ZoolabError as error:
         if isinstance(error.trace, TraceLog):
             error.trace.options = dict(trace.options)
@@ -165,8 +168,10 @@ def _forked(
         answers: _Records = {} if edit is None else {("define", 0, None): edit}
         answers |= _edits_after(trace, 0) if missing == "stop" else {}
         return _drive(child_of(trace, 0, options | {"model": model}), again, answers, tape, ask)
-    found, steps = turns[turn_at(turns, seq)], trace.steps
-    turn, request = range(found.seq, found.end), steps[found.seq]
+    found = turns[turn_at(turns, seq)]
+    steps = trace.steps
+    turn = range(found.seq, found.end)
+    request = steps[found.seq]
     tape = TraceTape.of(trace, turns, found.seq, missing, until=seq, results=same, requests=not chosen)
     options["tape"] = tape
     child = child_of(trace, found.seq, options | {"model": model}, registry)
@@ -225,7 +230,8 @@ def _permissions(
         return policy
     permissions = Permissions(policy)
     for call in (call for turn in turns for call in turn.calls.values()):
-        tool, decision = registry.get(call.call.name), call.decision
+        tool = registry.get(call.call.name)
+        decision = call.decision
         before = call.decided is not None and call.decided < until
         if tool is not None and before and decision is not None and decision.choice != "pending":
             permissions.settle(tool, call.arguments, decision)
@@ -266,14 +272,16 @@ def _drive(child: T, steps: Walk, answers: _Records, tape: TraceTape, ask: Ask |
 
 def _with_news(steps: Any, appended: int) -> Generator[Step, Any, Any]:
     """Return the walk; its first request shows as new the messages that were new in the trace."""
-    answer, first = None, True
+    answer = None
+    first = True
     while True:
         try:
             step = steps.send(answer)
         except StopIteration as end:
             return end.value
         if first:
-            step, first = step._replace(appended=appended), False
+            step = step._replace(appended=appended)
+            first = False
         answer = yield step
 
 

@@ -30,7 +30,8 @@ def ask_further(
         InvalidInput: The earlier trace did not end with an answer, or the options do not go on with it.
     """
     _check(trace, earlier, prompt, options)
-    defined, last = earlier.steps[0], earlier.steps[-1]
+    defined = earlier.steps[0]
+    last = earlier.steps[-1]
     messages = last.messages.tolist()
     steps = walk(prompt, tools, model, messages=messages, first_turn=last.turn + 1, **options)
     registry: Any = next(steps).record
@@ -67,7 +68,8 @@ def _check(trace: TraceLog, earlier: Any, prompt: str | None, options: Mapping[s
         )
     if not isinstance(earlier.steps[0].record, ToolRegistry):
         raise InvalidInput("the trace does not say which tools it had", advice="read it with tools=")
-    opening, system = earlier.messages[0], options.get("system")
+    opening = earlier.messages[0]
+    system = options.get("system")
     said = str(opening.get("content")) if opening.get("role") == "system" else ""
     if system and system not in said:
         what = "has another system prompt" if said else "has no system prompt"

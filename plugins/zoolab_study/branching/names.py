@@ -33,18 +33,22 @@ class RequestNames:
 
     def of(self, request: Request) -> str:
         """Return the name of a request."""
-        messages, rest = request.prefix, (request.tools, request.tool_choice, request.settings)
+        messages = request.prefix
+        rest = (request.tools, request.tool_choice, request.settings)
         if not messages.shares(self._latest):
-            self._ids, self._names = PlacesOfIds(), [""]
+            self._ids = PlacesOfIds()
+            self._names = [""]
         self._latest = messages
         names = self._names
         for index, message in enumerate(messages.since(len(names) - 1), len(names) - 1):
-            sent, name = sendable(index, message)[0], names[-1]
+            sent = sendable(index, message)[0]
+            name = names[-1]
             if sent is not None:
                 sent = sent if is_strict(sent) else any_json(sent)
                 name = digest(name + name_of(without_blank(self._ids.replace(sent)), self._scrubs))
             names.append(name)
         if not all(map(operator.is_, rest, self._rest)):
-            self._rest, bare = rest, replace(request, messages=())
+            self._rest = rest
+            bare = replace(request, messages=())
             self._rest_name = name_of(bare.body(), self._scrubs)
         return self._rest_name + names[len(messages)]

@@ -265,7 +265,8 @@ class TraceTape(Tape):
         """Return what is given for a call; None if the file kept a part of its value, and no message
         either.
         """
-        outcome, result = call.outcome, call.result if self._results else None
+        outcome = call.outcome
+        result = call.result if self._results else None
         if outcome is None and call.result is not None:  # another program ran it
             outcome = Outcome(call.result.content)
         if outcome is None or (result is None and isinstance(outcome.value, Shown)):
@@ -292,7 +293,8 @@ class OwnReplies:
         )
         self._otherwise = otherwise
         self._requests: list[Request] = []
-        self._names, self._scrubbed = RequestNames(), RequestNames(scrubs=True)
+        self._names = RequestNames()
+        self._scrubbed = RequestNames(scrubs=True)
         self._replies = defaultdict[str, deque[Reply]](deque)
         for turn in turns[given:]:
             if turn.reply is not None:
@@ -374,13 +376,16 @@ def last_place(trace: TraceLog, turns: Sequence[Turn]) -> Place | None:
 
 def _requests(trace: TraceLog, turns: Sequence[Turn], until: int, others: bool) -> list[Asked]:
     """Return the requests that are over before step `until`; with `others` all, if anything was left out."""
-    asked, chosen = list[Asked](), False
+    asked = list[Asked]()
+    chosen = False
     for turn, before in zip(turns, [None, *turns], strict=False):
-        step, exact = trace.steps[turn.seq], until >= len(trace.steps)
+        step = trace.steps[turn.seq]
+        exact = until >= len(trace.steps)
         messages = step.messages
         if before is not None and not opens_walk(trace, before, turn):  # else it opens a walk itself
             if any(call.by_program for call in before.calls.values()):
-                messages, exact = _after(trace, before), False
+                messages = _after(trace, before)
+                exact = False
             elif isinstance(messages, Condensed):
                 messages = messages.before
             elif turn.asks:

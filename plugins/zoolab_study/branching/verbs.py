@@ -30,7 +30,8 @@ class Verbs:
     """
 
     def __init__(self, model: Model | None = None, tools: Any = None) -> None:
-        self._model, self._tools = model, tools
+        self._model = model
+        self._tools = tools
 
     def of(self, trace: TraceLog) -> dict[str, Any]:
         """Return which of the three ways there are, and what the last one costs."""

@@ -72,7 +72,8 @@ def _tell_broken(done: Experiment) -> bool:
     """Say how many runs broke off, and why; whether one did for another reason than the model."""
     if not len(done):
         return False
-    ends, models = done.summary["outcome"], done.summary["model"]
+    ends = done.summary["outcome"]
+    models = done.summary["model"]
     # A model that never came to an end was not to be had: a wrong key, no such endpoint.
     broken = done.summary[ends.isin(_BROKEN) | ~models.isin(models[ends.isin(ENDS)])]
     missing = done.summary[~ends.isin(ENDS)]

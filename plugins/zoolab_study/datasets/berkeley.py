@@ -26,7 +26,8 @@ from zoolab_study.downloads import cache_folder, download_wheel
 if TYPE_CHECKING:
     import pandas as pd
 
-PACKAGE, VERSION = "bfcl-eval", "2026.3.23"
+PACKAGE = "bfcl-eval"
+VERSION = "2026.3.23"
 WHEEL = "bfcl_eval-2026.3.23-py3-none-any.whl"
 SHA256 = "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"
 
@@ -186,7 +187,8 @@ def first_answer(
 
 def _first_values(accepted: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object out of the first accepted value of each member; what may be left out is."""
-    required, properties = schema.get("required") or (), schema.get("properties") or {}
+    required = schema.get("required") or ()
+    properties = schema.get("properties") or {}
     return {
         key: _first(values[0] if isinstance(values, list) and values else values, properties.get(key) or {})
         for key, values in accepted.items()

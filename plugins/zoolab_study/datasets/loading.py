@@ -86,7 +86,8 @@ def numbered_rows(path: Path, expected: str, most: int = MAX_BYTES) -> Iterator[
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             while line := file.readline(MAX_LINE + 1):
-                number, read = number + 1, read + len(line)
+                number = number + 1
+                read = read + len(line)
                 if len(line) > MAX_LINE or read > most:
                     raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
                 if number == 1:  # some editors of Windows write a mark

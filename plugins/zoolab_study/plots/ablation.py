@@ -103,7 +103,8 @@ class AblationDisplay(Display):
         return "; ".join([said, *(f"{plain_line(name)} {told}" for name, told in self._told.items())])
 
     def _draw(self, ax: Axes) -> None:
-        headline, differences = self._sizes, self.differences_
+        headline = self._sizes
+        differences = self.differences_
         if len(differences):
             decisive = int(differences["decisive"].sum())
             headline += f": {decisive} of {count(len(differences), 'difference')} decisive"

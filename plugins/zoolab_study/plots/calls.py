@@ -63,7 +63,8 @@ class RetryWaterfallDisplay(StepsDisplay):
         return f"{count(self._total, 'call')}, {once} valid at once, {sum(retries)} at a retry, {never} never"
 
     def _draw(self, ax: Axes) -> None:
-        total, bars = self._total, self.counts_
+        total = self._total
+        bars = self.counts_
         names = ["all calls", *bars.index]
         bottoms = [0, *bars["left"][:-1], 0]
         heights = [total, *bars["calls"]]
@@ -78,13 +79,15 @@ class RetryWaterfallDisplay(StepsDisplay):
             ax.plot([at - 0.35, at + 1.35], [level, level], color=GREY, lw=0.8, zorder=0)
         ax.set_xticks(range(len(names)), [name.replace(" or ", "\nor ") for name in names])
         ax.set_ylim(0, total * 1.16)
-        once, never = bars["calls"].iloc[0] / total, bars["calls"].iloc[-1] / total
+        once = bars["calls"].iloc[0] / total
+        never = bars["calls"].iloc[-1] / total
         headline = f"{percent(once)} valid at once, {percent(1 - never)} after retries"
         finish(ax, headline, y="calls", whole="y")
 
 
 def _attempts(steps: pd.DataFrame) -> Counter[int]:
-    found, failed = Counter[int](), Counter[tuple[object, object]]()
+    found = Counter[int]()
+    failed = Counter[tuple[object, object]]()
     judged = steps[(steps["step"] == "validate") & steps["tool"].notna()]  # final answers are no calls
     for run, tool, status, code in judged[["run_id", "tool", "status", "error_code"]].itertuples(index=False):
         if status == "ok":

@@ -43,7 +43,8 @@ class ToolConfusionDisplay(StepsDisplay):
     nothing = "no run says which tool was expected"
 
     def __init__(self, matrix: pd.DataFrame) -> None:
-        self.matrix_, self.empty = matrix, matrix.empty
+        self.matrix_ = matrix
+        self.empty = matrix.empty
 
     @classmethod
     def from_predictions(
@@ -53,7 +54,8 @@ class ToolConfusionDisplay(StepsDisplay):
 
         Raises `InvalidInput` if they are not equally long, or hold something else than names.
         """
-        rights, calls = _names(expected, "expected"), _names(called, "called")
+        rights = _names(expected, "expected")
+        calls = _names(called, "called")
         if len(rights) != len(calls):
             what = f"there are {len(rights)} expected tools and {len(calls)} called tools"
             raise InvalidInput(what, expected="two lists of the same length")
@@ -96,7 +98,8 @@ class ToolConfusionDisplay(StepsDisplay):
         from matplotlib.patches import Rectangle
 
         drawn = _reduced(self.matrix_)
-        rows, columns = [*drawn.index], [*drawn.columns]
+        rows = [*drawn.index]
+        columns = [*drawn.columns]
         shares = drawn.div(drawn.sum(axis=1).replace(0, 1), axis=0).to_numpy()
         ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
         for (y, x), number in np.ndenumerate(drawn.to_numpy()):
@@ -135,7 +138,8 @@ def _matrix(expected: list[str], called: list[str]) -> pd.DataFrame:
     """Return rows and columns in the order of their frequency; those that are no tools come last."""
     import pandas as pd
 
-    rights, calls = [name or NONE_NEEDED for name in expected], [name or NO_CALL for name in called]
+    rights = [name or NONE_NEEDED for name in expected]
+    calls = [name or NO_CALL for name in called]
     uses = Counter([*rights, *calls])
     often = [name for name in sorted(uses, key=lambda name: (-uses[name], name)) if name not in _NO_TOOLS]
     rows = [name for name in (*often, NONE_NEEDED) if name in rights]

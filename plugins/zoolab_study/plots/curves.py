@@ -28,7 +28,9 @@ class CurveDisplay(Display):
     """Curves over whole numbers from 1: `curves_` has them as its index, and a column for each curve."""
 
     #: The names of the axes, and whether the values are shares.
-    x, y, shares = "k", "", True
+    x = "k"
+    y = ""
+    shares = True
 
     def __init__(self, curves: Mapping[str, list[float]]) -> None:
         import pandas as pd
@@ -38,7 +40,8 @@ class CurveDisplay(Display):
         self.empty = self.curves_.empty
 
     def _summary(self) -> str:
-        told, last = [count(self.curves_.shape[1], "curve")], len(self.curves_)
+        told = [count(self.curves_.shape[1], "curve")]
+        last = len(self.curves_)
         for place in sorted({min(1, last), (last + 1) // 2, last} - {0}):
             values: dict[Any, float] = self.curves_.loc[place].to_dict()
             shown = (
@@ -66,7 +69,8 @@ class RecallDisplay(CurveDisplay):
     [0.5, 0.75, 1.0]
     """
 
-    what, nothing = "recall@k of each retriever", "no retriever was asked"
+    what = "recall@k of each retriever"
+    nothing = "no retriever was asked"
     y = "requests whose tool is among the k"
 
     @classmethod
@@ -99,7 +103,8 @@ class ReliabilityDisplay(CurveDisplay):
     [0.75, 0.5]
     """
 
-    what, nothing = "pass^k: all of k tries succeed", "no runs"
+    what = "pass^k: all of k tries succeed"
+    nothing = "no runs"
     y = "tasks, on average"
 
     @classmethod
@@ -127,8 +132,11 @@ class CostDisplay(CurveDisplay):
     counts as cached, as far as a request begins with the same messages and has the same tools.
     """
 
-    what, nothing = "Cost of a conversation", "the run has no requests"
-    x, y, shares = "request", "cost so far", False
+    what = "Cost of a conversation"
+    nothing = "the run has no requests"
+    x = "request"
+    y = "cost so far"
+    shares = False
 
     @classmethod
     def from_trace(cls, trace: TraceLog, price: Price, *, ax: Axes | None = None) -> Self:
@@ -136,15 +144,18 @@ class CostDisplay(CurveDisplay):
         if not isinstance(price, Price):
             raise InvalidInput(f"price={excerpt(price)}", expected="a Price, as Price(2.0, 8.0, cached=0.2)")
         costs: dict[str, list[float]] = {"without a cache": [], "with a cache": []}
-        before, sent = None, 0
+        before = None
+        sent = 0
         for turn in check_trace(trace).turns:
-            now, usage = turn.request, Tokens.of(turn.reply.usage if turn.reply else None)
+            now = turn.request
+            usage = Tokens.of(turn.reply.usage if turn.reply else None)
             grew = (
                 before
                 and now.tools == before.tools
                 and now.messages[: len(before.messages)] == before.messages
             )
-            known, sent = sent if grew else 0, usage.input or tokens_in(now.messages, now.tools)
+            known = sent if grew else 0
+            sent = usage.input or tokens_in(now.messages, now.tools)
             received = usage.output or tokens_in([turn.reply.message] if turn.reply else ())
             for spent, cached in zip(costs.values(), (0, min(known, sent)), strict=True):
                 paid = price.of(Tokens(sent, cached, received).usage or {})

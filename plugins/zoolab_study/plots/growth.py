@@ -69,7 +69,8 @@ class MessageGrowthDisplay(Display):
         return f"{sizes}, about {self._grown:.0f} tokens at the end"
 
     def _draw(self, ax: Axes) -> None:
-        entries, requests = self._draw_roles(ax), self._requests
+        entries = self._draw_roles(ax)
+        requests = self._requests
         lines = ax.vlines(requests["seq"] + 1, 0, requests["total"], color=INK, lw=1, linestyle="--")
         if len(requests):
             entries["request"] = lines
@@ -101,7 +102,8 @@ class MessageGrowthDisplay(Display):
 
 def _held(trace: TraceLog) -> Iterator[list[int]]:
     """Yield how many characters each role has after each step."""
-    held, before = dict.fromkeys(_STYLES, 0), Messages()
+    held = dict.fromkeys(_STYLES, 0)
+    before = Messages()
     for step in trace.steps:
         now = step.messages
         kept = len(before) if now.shares(before) and len(now) >= len(before) else 0

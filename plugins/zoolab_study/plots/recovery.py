@@ -67,7 +67,8 @@ class FaultRecoveryDisplay(GradedDisplay):
         counted = counted.assign(fine=fine.astype(float), faults=counted["run_id"].map(_faults_of(steps)))
         self.rates_ = _recoveries(counted, "recovered" if self.graded else "answered")
         faulty = counted[counted["faults"].astype(bool)]
-        self._fine, self._faulty = int(faulty["fine"].sum()), len(faulty)
+        self._fine = int(faulty["fine"].sum())
+        self._faulty = len(faulty)
         self.empty = not self._faulty
         self._left_out = len(runs) - len(counted)
         if self._left_out:

@@ -64,7 +64,8 @@ class ErrorTaxonomyDisplay(GradedDisplay):
         rows = [[counts[code, fate] for fate in _FATES] for code in codes]
         self.counts_ = pd.DataFrame(rows, index=pd.Index(codes, name="code"), columns=[*_FATES], dtype=int)
         self.empty = self.counts_.empty
-        self.runs, self.graded = len(runs), int(runs["blame"].notna().sum())
+        self.runs = len(runs)
+        self.graded = int(runs["blame"].notna().sum())
         if self.runs and not self.graded:
             self.nothing = "no error; whether answers are silently wrong was not graded"
 
@@ -78,8 +79,10 @@ class ErrorTaxonomyDisplay(GradedDisplay):
         return f"{count(self.runs, 'run')}, {f'{self.graded:,}' if self.graded else 'none'} graded"
 
     def _draw(self, ax: Axes) -> None:
-        shown, sums = self.counts_.head(MOST_ROWS), self.counts_.sum()
-        rows, ends = range(len(shown)), [0] * len(shown)
+        shown = self.counts_.head(MOST_ROWS)
+        sums = self.counts_.sum()
+        rows = range(len(shown))
+        ends = [0] * len(shown)
         entries: dict[str, Any] = {}
         for fate, (colour, hatch) in _FATES.items():
             style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "lw": 0}
@@ -106,7 +109,9 @@ def _fates(steps: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[str, str]]
     errors = _by_run(failed.drop_duplicates(["run_id", "turn", "slot"]))
     ran = _by_run(steps[(steps["step"] == "execute") & (steps["status"] == "ok")])
     for run in runs.to_dict("records"):
-        name, blame, answered = run["run_id"], run["blame"], run["outcome"] == "answer"
+        name = run["run_id"]
+        blame = run["blame"]
+        answered = run["outcome"] == "answer"
         # What became of the errors that no later call made good.
         fate = "unrecovered" if not answered or blame else _NOT_GRADED if blame is None else "recovered"
         for error in errors[name]:

@@ -8,7 +8,8 @@ from tools.datasets.reports.row import CLEAN, NO_CLEANUP, NOON, OSLO, TIME, WEAT
 _DONE = done("chat")
 _MUST_TELL = "Run nothing of the last call, tell the model or the caller why, and call the end no answer."
 _CUT: JSON = {"prompt": CLEAN, "must_not_run": NO_CLEANUP}
-_OSLO, _ROME = '{"city": "Oslo"}', '{"city": "Rome"}'
+_OSLO = '{"city": "Oslo"}'
+_ROME = '{"city": "Rome"}'
 
 
 def _cleanup(arguments: str) -> JSON:

@@ -199,7 +199,8 @@ def _item_events(index: int, item: JSON) -> list[JSON]:
 
 
 def _text_events(place: JSON, part: JSON) -> list[JSON]:
-    kind, text = "response.output_text", part["text"]
+    kind = "response.output_text"
+    text = part["text"]
     return [
         {"type": "response.content_part.added", **place, "part": {**part, "text": ""}},
         *({"type": f"{kind}.delta", **place, "delta": piece} for piece in halves(text)),

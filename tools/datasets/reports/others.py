@@ -25,12 +25,14 @@ _BOTH: JSON = {"prompt": "How is the weather in Oslo, and what time is it?", "mu
 
 def of_anthropic() -> list[JSON]:
     """Return the rows of Messages."""
-    end, text = done("anthropic"), {"type": "text", "text": "I clean up."}
+    end = done("anthropic")
+    text = {"type": "text", "text": "I clean up."}
     signed = [
         {"type": "thinking", "thinking": "First the weather.", "signature": "c2lnbmVkMQ=="},
         {"type": "thinking", "thinking": "Then the time.", "signature": "c2lnbmVkMg=="},
     ]
-    weather, time = use("toolu_01", "get_weather", {"city": "Oslo"}), use("toolu_02", "get_time", {})
+    weather = use("toolu_01", "get_weather", {"city": "Oslo"})
+    time = use("toolu_02", "get_time", {})
     hidden = {"type": "redacted_thinking", "data": "aGlkZGVu"}
     unknown = use("toolu_02", "send_mail", {})
     return [
@@ -198,7 +200,8 @@ def _new(id: str) -> JSON:
 
 def _begun_with_input(said: Said, *, deltas: bool) -> Said:
     """Return a message whose call has its input in the first event, and in the deltas as well or not."""
-    begin, more = "content_block_start", "content_block_delta"
+    begin = "content_block_start"
+    more = "content_block_delta"
     events = [dict(event) for event in said.streamed if deltas or event["type"] != more]
     for event in events:
         if event["type"] == begin:
@@ -227,10 +230,8 @@ def of_responses() -> list[JSON]:
     end = done("responses")
     partial = response_call("call_a01", "cleanup", '{"path": "/data/new"}', status="incomplete")
     blank = response_call("call_a01", "cleanup", "", status="incomplete")
-    weather, time = (
-        response_call("call_a01", "get_weather", _OSLO),
-        response_call("call_a02", "get_time", "{}"),
-    )
+    weather = response_call("call_a01", "get_weather", _OSLO)
+    time = response_call("call_a02", "get_time", "{}")
     thoughts = [
         {"type": "reasoning", "id": f"rs_{n}", "summary": [], "encrypted_content": f"c2lnbmVk{n}"}
         for n in (1, 2)
@@ -364,7 +365,8 @@ def of_gemini() -> list[JSON]:
     time = {"functionCall": {"name": "get_time", "args": {}}}
     unknown = {"functionCall": {"name": "send_mail", "args": {}}}
     rome = {"functionCall": {"name": "get_weather", "args": {"city": "Rome"}}}
-    signed, text = {"thoughtSignature": "c2lnbmVk"}, {"text": "I look it up."}
+    signed = {"thoughtSignature": "c2lnbmVk"}
+    text = {"text": "I look it up."}
     called = gemini([weather], "STOP", "calls")
     return [
         report(
@@ -476,7 +478,8 @@ def of_gemini() -> list[JSON]:
 def of_ollama() -> list[JSON]:
     """Return the rows of Ollama's own chat."""
     end = done("ollama")
-    cut, weather = ollama_call("cleanup", {}), ollama_call("get_weather", {"city": "Oslo"})
+    cut = ollama_call("cleanup", {})
+    weather = ollama_call("get_weather", {"city": "Oslo"})
     return [
         report(
             "ollama-length",

@@ -106,7 +106,8 @@ class Driver:
             raise InvalidInput("the walk is waiting for permission", advice="allow or deny it first")
 
     def _advance(self) -> None:
-        held, self._held = self._held, None
+        held = self._held
+        self._held = None
         try:
             if held is not None:
                 self._following.answer(held)

@@ -67,7 +67,8 @@ class View:
 
     def live(self, verbs: dict[str, Any], back: bool) -> dict[str, Any]:
         """Return what can be done, and what the walk waits for; `verbs` are the ways to fork the trace."""
-        driver, trace = self.driver, self.trace
+        driver = self.driver
+        trace = self.trace
         going = driver is not None and driver.state == "paused"
         waits = driver is not None and driver.waits
         can = (["decide", "answer"] if waits else ["step", "run", "until", "answer"]) if going else []
@@ -148,7 +149,8 @@ class Inspector(anywidget.AnyWidget):
     def __init__(self, view: View, model: Model | None = None, tools: Any = None, others: Any = None) -> None:
         self._views = [view]
         forks = DISPLAYS.usable("fork_verbs")
-        self._forks, self._others = None if forks is None else forks(model, tools), others
+        self._forks = None if forks is None else forks(model, tools)
+        self._others = others
         self._reported = 0.0
         #: The deltas of the reply that is arriving, and after how many steps it does.
         self._deltas: list[dict[str, Any]] = []
@@ -181,7 +183,8 @@ class Inspector(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         bundle: Any = super()._repr_mimebundle_()
         data = {**bundle[0], "text/plain": repr(self), "text/html": story_of(self.trace)}
-        wanted, exclude = kwargs.get("include") or data, kwargs.get("exclude") or ()
+        wanted = kwargs.get("include") or data
+        exclude = kwargs.get("exclude") or ()
         return {name: data[name] for name in data if name in wanted and name not in exclude}, bundle[1]
 
     def _ipython_display_(self) -> None:
@@ -308,7 +311,8 @@ class Inspector(anywidget.AnyWidget):
         if driven is None or driven.trace.steps[-1].kind != "request":
             return  # it is a sub-agent's
         if self._arriving != len(driven.trace):
-            self._deltas, self._arriving = [], len(driven.trace)
+            self._deltas = []
+            self._arriving = len(driven.trace)
         self._deltas.append(delta)
         if time.monotonic() - self._reported > _REPORT:
             self._reported = time.monotonic()

@@ -28,11 +28,13 @@ def overview_of(trace: TraceLog, stale_from: int | None = None, prompt: str = ""
     """Return what the rail, the slider and the ledger show. The steps from `stale_from` on are out of date;
     the `prompt` is the title as long as the trace has no request.
     """
-    steps, branches = trace.steps, _branches(trace)
+    steps = trace.steps
+    branches = _branches(trace)
     tools, named = _tools(steps)
     wrong = {error.seq for error in errors_of(steps)}
     stale = len(steps) if stale_from is None else stale_from
-    parent, forked_at = trace.meta.get("parent"), trace.meta.get("forked_at")
+    parent = trace.meta.get("parent")
+    forked_at = trace.meta.get("forked_at")
     at = forked_at if type(forked_at) is int else None
     marks = [_marks(trace, seq, seq in wrong) | (STALE if seq >= stale else 0) for seq in range(len(steps))]
     return {
@@ -74,7 +76,8 @@ def marks_of(moment: Moment) -> int:
 
 
 def _marks(trace: TraceLog, seq: int, wrong: bool) -> int:
-    step, original = trace.steps[seq], trace.originals.get(seq)
+    step = trace.steps[seq]
+    original = trace.originals.get(seq)
     record = step.record
     answered = isinstance(record, Decision) and isinstance(original, Decision)
     marks = ERROR if wrong else 0
@@ -110,7 +113,8 @@ def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:
 def _branches(trace: TraceLog) -> list[int]:
     """Return the branch of each step: an edit of `messages[]` begins another one."""
     branches: list[int] = []
-    branch, before = 0, Messages()
+    branch = 0
+    before = Messages()
     for step in trace.steps:
         branch += trace.journal.common(before, step.messages) < len(before)
         branches.append(branch)

@@ -27,8 +27,13 @@ from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import MessagesDiff
 
 #: Bytes of JSON; all in all a panel stays under 200 kB.
-_EDIT, _DIFF, _FULL, _RAW = 40_000, 16_000, 24_000, 40_000
-_KEPT, _CHANGED, _WINDOW = 3, 30, 30
+_EDIT = 40_000
+_DIFF = 16_000
+_FULL = 24_000
+_RAW = 40_000
+_KEPT = 3
+_CHANGED = 30
+_WINDOW = 30
 #: A body of more characters is not even written out.
 _MAX_BODY = 4_000_000
 #: Characters of all the notes of a trace.
@@ -44,7 +49,9 @@ Operation = dict[str, Any]
 
 def panel_of(moment: Moment) -> dict[str, Any]:
     """Return everything about one step, as plain data under 200 kB."""
-    step, told, marks = moment.step, headline(moment.step), marks_of(moment)
+    step = moment.step
+    told = headline(moment.step)
+    marks = marks_of(moment)
     line = Room(4_000)
     edit, left_out = _editable(step.record, Room(_EDIT))
     told_blocks = blocks(moment)
@@ -89,12 +96,14 @@ def _what_next(moment: Moment) -> str | None:
     trace = moment.trace
     if moment.seq + 1 < len(trace.steps):
         after = trace.steps[moment.seq + 1]
-        kind, call = after.kind, after.call
+        kind = after.kind
+        call = after.call
     else:
         coming = kind_after(moment) if trace.outcome == "open" else None
         if coming is None:
             return None
-        kind, call = coming, moment.step.call if coming != "request" else None
+        kind = coming
+        call = moment.step.call if coming != "request" else None
     return f"{kind}: {WORDS['steps'][kind].format('the call' if call is None else call.name)}"
 
 
@@ -109,7 +118,8 @@ def _diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
         room.left -= size
         patch.append(operation)
     # The last messages that stay, then what went and what came.
-    first, kept = max(0, change.kept - _KEPT), change.kept
+    first = max(0, change.kept - _KEPT)
+    kept = change.kept
     marked = [(" ", i, m) for i, m in enumerate(moment.step.messages.first(kept).since(first), first)]
     marked += [("-", i, m) for i, m in enumerate(change.removed[:_CHANGED], kept)]
     marked += [("+", i, m) for i, m in enumerate(change.added[:_CHANGED], kept)]
@@ -131,7 +141,8 @@ def _diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
 
 
 def _change_in_tokens(moment: Moment, change: MessagesDiff) -> str:
-    before, after = change.kept + len(change.removed), change.kept + len(change.added)
+    before = change.kept + len(change.removed)
+    after = change.kept + len(change.added)
     if not change.removed and not change.added:
         return f"messages[] unchanged, {count(after, 'message')}"
     reply = moment.step.reply
@@ -149,9 +160,11 @@ def list_patch(before: Sequence[Any], after: Sequence[Any], start: int = 0) -> l
     `start` equal items come before both.
     """
     # As they are written in JSON: true is not 1, and 0 is not 0.0.
-    old, new = list(map(encode, before)), list(map(encode, after))
+    old = list(map(encode, before))
+    new = list(map(encode, after))
     head, tail = common_ends(old, new)
-    old_end, new_end = len(old) - tail, len(new) - tail
+    old_end = len(old) - tail
+    new_end = len(new) - tail
     both = min(old_end, new_end)
     changed = [i for i in range(head, both) if old[i] != new[i]]
     replaced = [{"op": "replace", "path": f"/{start + i}", "value": after[i]} for i in changed]
@@ -161,7 +174,8 @@ def list_patch(before: Sequence[Any], after: Sequence[Any], start: int = 0) -> l
 
 
 def _full_tab(moment: Moment, room: Room) -> list[Block]:
-    held, appended = moment.step.messages, moment.step.appended
+    held = moment.step.messages
+    appended = moment.step.appended
     before = max(0, len(held) - _WINDOW)
     known = len(held) - appended
     rows = [(message, index >= known) for index, message in enumerate(held.since(before), before)]
@@ -202,7 +216,8 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
 
 def _code_of(moment: Moment) -> str:
     """Return code that does what a step did; what somebody answered by hand, it reads from the trace."""
-    imported, lines = "", ["record = step.record"]
+    imported = ""
+    lines = ["record = step.record"]
     by_hand = moment.seq in moment.trace.originals
     match moment.step.record:
         case ToolRegistry():
@@ -211,12 +226,14 @@ def _code_of(moment: Moment) -> str:
             lines = ["request = step.record", "body = request.body()", "# reply = model(request)"]
         case ToolCall() as call if moment.step.reply is not None and not by_hand:
             read = _READ.format(turn=call.turn, text=call.origin == "text", slot=call.slot)
-            imported, lines = "from zoolab import read_calls", [f"call = {read}"]
+            imported = "from zoolab import read_calls"
+            lines = [f"call = {read}"]
         case Reply():
             lines = ["reply = step.record", "assert read_calls(reply.message) == []  # so this is the answer"]
             imported = "from zoolab import read_calls"
         case Verdict() as verdict if not by_hand and _is_checked_by_schema(moment, verdict):
-            imported, checked = "from zoolab import check_call", "step.call"
+            imported = "from zoolab import check_call"
+            checked = "step.call"
             if verdict.repair is not None and verdict.repair.accepted:
                 imported = f"from dataclasses import replace\n\n{imported}"
                 checked = "replace(step.call, arguments=step.record.repair.proposed)"
@@ -224,26 +241,30 @@ def _code_of(moment: Moment) -> str:
         case Decision() as decision:
             choice = "once" if decision.choice == "pending" else decision.choice
             answer = f"steps.answer(Decision({choice!r}))  # steps: the walk, which waits at this step"
-            imported, lines = "from zoolab import Decision", [answer]
+            imported = "from zoolab import Decision"
+            lines = [answer]
         case Outcome() if moment.call.validated is not None:
             lines = [f"arguments = trace.steps[{moment.call.validated}].record.arguments"]
             lines.append("value = tools.execute(step.call.name, arguments)  # tools: with their functions")
         case Result() as result if made := _make_result(moment, result):
-            imported, lines = "from zoolab.steps.result import make_result", made
+            imported = "from zoolab.steps.result import make_result"
+            lines = made
     begin = f"{imported}\n\n" if imported else ""
     return begin + _STEP.format(seq=moment.seq) + "\n".join(lines) + "\n"
 
 
 def _is_checked_by_schema(moment: Moment, verdict: Verdict) -> bool:
     """Return whether the call alone decides, and no person, limit or type of a function gave the verdict."""
-    tool, error = moment.tool, verdict.error_code
+    tool = moment.tool
+    error = verdict.error_code
     known = error == "unknown_tool" if tool is None else verdict.ok or tool.bind is None
     return known and error in (None, *GATES) and isinstance(moment.trace.steps[0].record, ToolRegistry)
 
 
 def _make_result(moment: Moment, result: Result) -> list[str]:
     """Return `make_result` of the outcome, unless that gives another result, as for an edited one."""
-    outcome, untrusted = moment.call.outcome, moment.tool.untrusted if moment.tool is not None else ""
+    outcome = moment.call.outcome
+    untrusted = moment.tool.untrusted if moment.tool is not None else ""
     if outcome is None or isinstance(outcome.value, Shown):
         return []
     envelope: Any = "json" if METADATA in result.content else "plain"
@@ -255,7 +276,8 @@ def _make_result(moment: Moment, result: Result) -> list[str]:
 
 def reader_notes(trace: TraceLog) -> dict[str, str]:
     """Return what readers noted, by step number; kept in the trace's meta, so that it is saved with it."""
-    kept, room = trace.meta.get("notes"), MAX_NOTES
+    kept = trace.meta.get("notes")
+    room = MAX_NOTES
     notes: dict[str, str] = {}
     for seq, text in kept.items() if isinstance(kept, dict) else ():
         if isinstance(seq, str) and isinstance(text, str) and len(seq) + len(text) <= room:

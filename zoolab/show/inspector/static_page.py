@@ -37,12 +37,15 @@ def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
     The panels have `room` bytes: of a long trace the first steps and those with errors are kept, and the
     page says how many there are.
     """
-    story, data = render_fragment(trace), _data(trace, room)
+    story = render_fragment(trace)
+    data = _data(trace, room)
     # The module of the widget, and what stands in for its kernel.
     script = f"{inspector_script()}\n{_file('static_page.js')}"
     script = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    style, own_style = _file("inspector.css"), _file("static_page.css")
-    held, total = data["held"], len(trace.steps)
+    style = _file("inspector.css")
+    own_style = _file("static_page.css")
+    held = data["held"]
+    total = len(trace.steps)
     told = f"This page had room for the panels of {held:,} of {total:,} steps."
     remarks = [told] if held < total else []
     if lines := not_read(trace):
@@ -70,7 +73,8 @@ def _data(trace: TraceLog, room: int) -> dict[str, Any]:
     """Return the panels, first of the steps with an error and those beside them, as many as there is room
     for.
     """
-    panels, turns = {}, trace.turns
+    panels = {}
+    turns = trace.turns
     wrong = [seq for seq, step in enumerate(trace.steps) if step.error_code][:100]
     near = [near for seq in wrong for near in (seq, seq - 1, seq + 1) if 0 <= near < len(trace.steps)]
     for seq in dict.fromkeys([*near, *range(len(trace.steps))]):
