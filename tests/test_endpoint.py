@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tools.datasets.reports import reports_made_again
 from zoolab.commands.cli import run_command as command
 from zoolab.errors import InvalidInput
-from zoolab_connect.endpoint import Case, Endpoint, all_cases, endpoint, find_cases
+from zoolab_connect.endpoint import Endpoint, ReportedCase, all_cases, endpoint, find_cases
 from zoolab_connect.endpoint.cases import APIS, all_tools
 from zoolab_connect.endpoint.judging import RESULTS, judge, marker
 from zoolab_connect.endpoint.playing import MAX_REQUESTS, Play, events
@@ -585,5 +585,5 @@ def test_without_a_program_it_serves_until_it_is_stopped() -> None:
 
 def test_a_case_of_your_own() -> None:
     row = dataclasses.asdict(CASES["chat-text-cut"]) | {"id": "mine"}
-    with endpoint(row, Case.of(row | {"id": "other"})) as server:
+    with endpoint(row, ReportedCase.of(row | {"id": "other"})) as server:
         assert list(server.plays) == ["mine", "other"]

@@ -9,7 +9,7 @@ import pytest
 from zoolab import OpenAIModel, Trace, run, tool
 from zoolab.errors import ZoolabError
 from zoolab.repair import RuleRepair
-from zoolab_connect.endpoint import Case, Endpoint, all_cases, endpoint
+from zoolab_connect.endpoint import Endpoint, ReportedCase, all_cases, endpoint
 from zoolab_connect.providers import PROVIDERS
 
 
@@ -34,7 +34,7 @@ def cleanup(path: str = "/data", older_than_days: int = 0) -> str:
 TOOLS = {each.name: each for each in (get_weather, get_time, cleanup)}
 
 
-def model_for(server: Endpoint, case: Case, stream: bool) -> Any:
+def model_for(server: Endpoint, case: ReportedCase, stream: bool) -> Any:
     """A model of zoolab that asks the endpoint of a case."""
     settings = {name: value for name, value in case.settings.items() if name != "response_format"}
     if case.api == "chat":
@@ -46,7 +46,7 @@ def model_for(server: Endpoint, case: Case, stream: bool) -> Any:
     return PROVIDERS[case.api]("any", base_url=base, api_key="none", stream=stream, **settings)
 
 
-def walk(server: Endpoint, case: Case, stream: bool, **options: Any) -> Trace | None:
+def walk(server: Endpoint, case: ReportedCase, stream: bool, **options: Any) -> Trace | None:
     """The trace of a walk through a case; None if it ended with an error before its first step."""
     if "response_format" in case.settings:
         options["answer_schema"] = case.settings["response_format"]["json_schema"]["schema"]

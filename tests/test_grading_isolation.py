@@ -27,7 +27,16 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput
 from zoolab_grader import Callback, Frame, Lab, Student, Wrong, case, grade, grade_cells
 from zoolab_grader.channel import MAX_TOTAL, Channel, Gone, Late
-from zoolab_grader.isolation import Forked, Forking, Isolation, Plain, Plan, places_for, plan_for, shut_in
+from zoolab_grader.isolation import (
+    Forked,
+    Forking,
+    Isolation,
+    Plain,
+    WorkerPlan,
+    places_for,
+    plan_for,
+    shut_in,
+)
 from zoolab_grader.process import MAX_MEMORY, PATIENCE, Process, Wait
 from zoolab_grader.usage import THIS_THREAD, Use, queued_in
 from zoolab_grader.worker.jail import FILTER, FORK, NAMESPACES
@@ -242,7 +251,7 @@ def test_a_monitor_that_is_gone_costs_no_case(each: Forking):
 class Remembering(Forking):
     """Knows which processes it started."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WorkerPlan) -> None:
         super().__init__(plan)
         self.started: list[Forked] = []
 
