@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from zoolab.errors import ZoolabError
 
 # The same code gets the same examples: nobody who runs the tests meets a failure that others do not meet.
 # `--hypothesis-profile new` draws new ones, as `.ci/run` does in a second pass, and `thorough` draws 3,000.
+# `unshrunk` looks for no smaller example when one fails: of a mutant, it counts only that a test fails.
 # The machine may be busy, so no example has a deadline. A failure prints how to repeat it.
 settings.register_profile(
     "new", settings.get_profile("default"), deadline=None, print_blob=True, derandomize=False
@@ -22,6 +23,7 @@ settings.register_profile("thorough", settings.get_profile("new"), max_examples=
 settings.register_profile(
     "zoolab", settings.get_profile("default"), deadline=None, print_blob=True, derandomize=True
 )
+settings.register_profile("unshrunk", settings.get_profile("zoolab"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("zoolab")
 
 MISSING = "needs a download: "

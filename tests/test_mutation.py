@@ -30,9 +30,15 @@ def test_a_price_below_the_limit_is_cheap():
     assert not cheap(12)
 """
 
+CONFTEST = """from hypothesis import settings
+
+settings.register_profile("unshrunk", settings.get_profile("default"))
+"""
+
 
 @pytest.fixture
 def part(tmp_path: Path) -> Part:
+    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     (tmp_path / "prices.py").write_text(CODE, encoding="utf-8")
     (tmp_path / "test_prices.py").write_text(TESTS, encoding="utf-8")
     return Part(["prices.py"], ["test_prices.py"], {})

@@ -30,6 +30,8 @@ _OPTIONS = (
     "no:cacheprovider",
     "-o",
     "addopts=-m 'not slow and not browser'",
+    "--hypothesis-profile",
+    "unshrunk",
 )
 #: A mutant may go on for ever. It is noticed then, too.
 _SECONDS = 300
