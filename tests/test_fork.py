@@ -186,6 +186,14 @@ def test_edits_of_the_parent_in_the_same_turn_stand():
     assert calls[0].arguments == '{"a": 30}'
 
 
+def test_a_later_edit_of_the_parent_is_not_made_again_in_a_fork():
+    run_ = Counted()
+    edited = run_.fork(len(run_.parent) - 1, Reply({"role": "assistant", "content": "Edited."}))
+    said = [run_.parent.steps[run_.seq("request", turn) + 1].reply for turn in (1, 2)]
+    assert edited.fork(1, model=Scripted([*said, "Anew."])).answer == "Anew."
+    assert edited.fork(run_.seq("request", 2), model=Scripted([said[1], "Anew."])).answer == "Anew."
+
+
 def test_what_was_allowed_for_the_session_stays_allowed():
     trace = Trace()
     replies = [[("wipe", {})], [("wipe", {"disk": "y"})], "Done."]

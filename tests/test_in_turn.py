@@ -12,6 +12,7 @@ import pytest
 from zoolab import Scripted, ToolRegistry, check, experiment, run, tool
 from zoolab.errors import ExecutionFailed, InvalidInput
 from zoolab.running.interrupts import IN_TURN
+from zoolab_connect.threads import Threads
 from zoolab_grader.checking import passes
 from zoolab_study.jobs import Workers
 
@@ -104,6 +105,11 @@ def test_an_executor_does_its_work_when_it_is_submitted() -> None:
         assert workers.shares_memory
     with pytest.raises(InvalidInput, match="no process can be started here"):
         Workers("processes")
+
+
+def test_an_executor_of_the_caller_is_used_all_the_same() -> None:
+    with Workers(Threads(1)) as workers:
+        assert workers.submit(threading.get_ident).result() == threading.get_ident()
 
 
 def test_the_runs_of_an_experiment_go_in_turn() -> None:

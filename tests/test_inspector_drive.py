@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -307,6 +308,15 @@ def test_look_runs_nothing_and_shows_what_would_be() -> None:
         assert child.originals[seq] == trace.steps[seq].record
     assert ran == [1]
     assert (repr(trace.steps), trace.messages) == saved
+
+
+def test_an_edited_result_answers_the_call_that_it_answered() -> None:
+    _, trace = remembering()
+    call = trace.turns[0].calls[0].call
+    edit: Any = replace(trace.steps[5].record, content="99", tool_call_id="of another call")
+    looked = forks.look(trace, 5, edit).messages[-1]
+    assert looked == {"role": "tool", "tool_call_id": call.id, "content": "99"}
+    assert forks.live(trace, 5, edit, Scripted(["Done."])).messages[2] == looked
 
 
 def test_replay_answers_from_the_trace_itself() -> None:

@@ -1,15 +1,18 @@
 """Jobs: what kills its worker is found, and nothing else is lost. (Real kills: test_experiment_kills.py.)"""
 
 import os
+import threading
 import time
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
-from zoolab_study.jobs import Jobs, Lost, Workers
+from zoolab_study.jobs import Jobs, Lost, Workers, dask_executor
 
 
 class Mortal(Executor):
@@ -90,6 +93,59 @@ def test_an_item_that_works_at_last_is_not_lost():
     assert list(jobs.run([7], 1)) == [[7]]
 
 
+def test_what_was_under_way_when_a_worker_died_runs_again_with_nothing_beside_it():
+    told = []
+
+    def begin(batch):
+        future = Future()
+        if batch == [0] and ("begun", 0) not in told:
+            future.set_exception(BrokenExecutor("a worker died"))
+        else:
+            future.set_result(batch)
+        told.append(("begun", *batch))
+        return future
+
+    for batch in Jobs(Workers(lambda: Mortal(set())), begin, window=3).run(range(3)):
+        told.append(("done", *batch))
+    assert told[:3] == [("begun", 0), ("begun", 1), ("begun", 2)]
+    assert told[3:] == [("done", 1), ("done", 2), ("begun", 0), ("done", 0)]
+
+
+@pytest.mark.parametrize(("deaths", "times"), [({1}, 1), ({2}, 0), ({1, 2}, 1)])
+def test_a_new_pool_is_tried_once_and_only_if_the_first_one_did_no_work(deaths, times):
+    tried, begun = [], []
+
+    class Tried(Mortal):
+        def submit(self, function, /, *arguments):
+            tried.append(function)
+            return super().submit(function, *arguments)
+
+    def begin(batch):
+        begun.append(batch)
+        future = Future()
+        if len(begun) in deaths:
+            future.set_exception(BrokenExecutor("a worker died"))
+        else:
+            future.set_result(batch)
+        return future
+
+    assert list(Jobs(Workers(lambda: Tried(set())), begin, window=1).run([1, 2])) == [[1], [2]]
+    assert tried == [os.getpid] * times
+
+
+def test_as_many_batches_are_under_way_as_the_window_says():
+    begun = []
+
+    def begin(batch):
+        begun.extend(batch)
+        future = Future()
+        future.set_result(batch)
+        return future
+
+    jobs = Jobs(Workers(lambda: Mortal(set())), begin, window=3)
+    assert [len(begun) for _ in jobs.run(range(6))] == [3, 4, 5, 6, 6, 6]
+
+
 def test_after_a_stop_no_more_items_begin():
     with Workers("threads", 1) as workers:
         jobs = Jobs(workers, lambda batch: workers.submit(sum, batch), window=1)
@@ -101,6 +157,29 @@ def test_after_a_stop_no_more_items_begin():
     assert found == [0, 1, 2, 3]
 
 
+def test_an_executor_that_does_not_say_how_many_workers_it_has_gets_as_much_as_processes_would():
+    with Workers("processes") as processes:
+        assert Workers(lambda: Mortal(set())).window == processes.window
+
+
+@pytest.mark.parametrize("error", [None, KeyError])
+def test_work_in_a_thread_is_waited_for_unless_there_was_an_error(error):
+    begun, done, go = threading.Event(), [], threading.Event()
+
+    def work():
+        begun.set()
+        go.wait(0.3 if error is None else None)
+        done.append(1)
+
+    workers = Workers("threads", 1)
+    work_ = workers.submit(work)
+    begun.wait()
+    workers.__exit__(error, None, None)
+    assert len(done) == (error is None)
+    go.set()
+    work_.result()
+
+
 def test_who_leaves_with_an_error_waits_for_no_process():
     workers = Workers("processes", 1)
     work = workers.submit(time.sleep, 3_000)
@@ -109,6 +188,36 @@ def test_who_leaves_with_an_error_waits_for_no_process():
     workers.__exit__(KeyError, KeyError(), None)
     with pytest.raises(BrokenExecutor):
         work.result(60)
+
+
+def test_processes_of_the_caller_that_died_are_replaced_by_processes_like_them(tmp_path):
+    given_ = ProcessPoolExecutor(1, get_context("spawn"), os.chdir, (tmp_path,))
+    with Workers(given_) as workers:
+        for _ in range(2):
+            assert workers.submit(os.getcwd).result(60) == str(tmp_path.resolve())
+            assert (workers.window, workers.shares_memory) == (2, False)
+            with pytest.raises(BrokenExecutor):
+                workers.submit(os._exit, 1).result(60)
+
+
+def test_the_workers_of_a_dask_scheduler_do_the_work_and_are_nobodys_default():
+    distributed = pytest.importorskip("distributed")
+    here = {"processes": False, "protocol": "tcp", "host": "127.0.0.1"}
+    with (
+        distributed.LocalCluster(1, threads_per_worker=7, dashboard_address=None, **here) as cluster,
+        dask_executor(cluster.scheduler_address) as executor,
+        Workers(executor) as workers,
+    ):
+        assert workers.window == 14
+        futures = [workers.submit(uuid4) for _ in range(2)]
+        assert len({future.result() for future in futures}) == 2
+        with pytest.raises(ValueError, match="No client"):
+            distributed.default_client()
+    with (
+        pytest.raises(InvalidInput, match="no dask scheduler answers"),
+        dask_executor("nonsense://nowhere:1"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

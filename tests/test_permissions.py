@@ -300,6 +300,26 @@ def test_where_there_is_no_place_for_it_nothing_is_allowed_for_good(tmp_path):
         assert (decision.choice, str(tmp_path) in decision.reason) == ("deny", True)
 
 
+@pytest.mark.parametrize("name", ["policies.json", "audit.jsonl"])
+def test_a_program_that_goes_to_another_folder_keeps_its_files(tmp_path, monkeypatch, name):
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    permissions = Permissions(**{"path" if name == "policies.json" else "audit": name})
+    monkeypatch.chdir("other")
+    permissions.settle(WIPE, {}, Decision("always"))
+    assert "wipe" in (tmp_path / name).read_text(encoding="utf-8")
+    assert [*Path().iterdir()] == []
+
+
+def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_told_as_such(path):
+    path.parent.mkdir()
+    path.write_text('{"version": 1, "allow": ["wipe"]}'.ljust(MAX_BYTES), encoding="utf-8")
+    assert Permissions(path=path).decide(WIPE, {}).choice == "always"
+    path.write_text('{"version": 1, "allow": ["wipe"]}'.ljust(MAX_BYTES + 1), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="it is larger than 1024 KB"):
+        Permissions(path=path)
+
+
 def test_a_full_file_keeps_what_it_has(path):
     written(path, allow=[f"rule_{number}" for number in range(MAX_RULES)])
     before = path.read_bytes()

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoolab import Trace
+from zoolab.fault import Fault
 from zoolab.records import Reply, Request
 from zoolab_connect.proxy.conversations import Conversations
 
@@ -116,13 +117,28 @@ def test_a_request_that_was_refused_is_asked_again_in_the_same_conversation():
     seen = watched()
     asked = Request([{"role": "user", "content": "Hi"}])
     first = seen.ask(asked, {}, 0.0)
-    seen.answer(first, "the endpoint answered 429: too many", 0.0)
-    assert seen.traces[0].outcome == "model_error"
+    fault = Fault("too_many", "the request")
+    seen.answer(first, "the endpoint answered 429: too many", 0.0, fault)
+    trace = seen.traces[0]
+    assert (trace.outcome, trace.fault) == ("model_error", fault)
     again = seen.ask(asked, {}, 0.0)
     assert again is first
+    assert (trace.outcome, trace.error, trace.fault) == ("open", None, None)
     seen.answer(again, Reply({"role": "assistant", "content": "Hello"}), 0.0)
-    assert (seen.traces[0].outcome, seen.traces[0].answer, seen.traces[0].error) == ("answer", "Hello", None)
+    assert (trace.outcome, trace.answer, trace.error) == ("answer", "Hello", None)
     assert first.failures == {1: "the endpoint answered 429: too many"}
+
+
+def test_each_request_and_each_answer_is_told_as_growth():
+    told: list[Trace] = []
+    seen = Conversations(lambda *_: Trace(), told.append)
+    asked = Request([{"role": "user", "content": "Hi"}])
+    first = seen.ask(asked, {}, 0.0)
+    assert told == [first.trace]
+    seen.answer(first, "the endpoint answered 429: too many", 0.0)
+    assert told == [first.trace] * 2
+    seen.answer(seen.ask(asked, {}, 0.0), Reply({"role": "assistant", "content": "Hello"}), 0.0)
+    assert told == [first.trace] * 4
 
 
 def test_the_same_question_again_is_another_conversation():
@@ -144,6 +160,17 @@ def test_examples_that_two_conversations_begin_with_do_not_make_them_one():
         asked = Request([*examples, {"role": "user", "content": question}], (ADD,))
         seen.answer(seen.ask(asked, {}, 0.0), Reply(called("c", 2, 2)), 0.0)
     assert len(seen.traces) == 2
+
+
+def test_of_a_conversation_that_is_told_anew_one_reply_is_enough_to_know_it():
+    seen = watched()
+    hello = {"role": "assistant", "content": "Hello"}
+    first = seen.ask(Request([{"role": "user", "content": "Hi"}]), {}, 0.0)
+    seen.answer(first, Reply(hello), 0.0)
+    short = [{"role": "user", "content": "in short: greeted"}]
+    more = [*short, {"role": "user", "content": "And?"}]
+    assert seen.ask(Request(more), {}, 0.0) is not first
+    assert seen.ask(Request([*short, hello, *more[1:]]), {}, 0.0) is first
 
 
 def test_two_answers_to_the_same_messages_are_two_conversations():

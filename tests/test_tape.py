@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tills import LOOK, REPLIES, Till, looking, pay
 
-from zoolab import bisect
+from zoolab import bisect, walk
 from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ModelError, ReplayMiss
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
@@ -205,6 +205,15 @@ def test_a_replay_ends_where_a_broken_run_ended(replies, saved, tmp_path):
     assert till.looked == 1
 
 
+def test_a_replay_that_goes_another_way_than_a_broken_run_ends_in_its_own_way():
+    trace = Trace()
+    with suppress(ModelError):
+        run("Go.", Till().tools, Scripted([[LOOK], failed]), trace=trace)
+    other = replace(trace.steps[1].record, messages=[{"role": "user", "content": "Look."}])
+    again = trace.replay(1, other, otherwise=Scripted(["Else."]))
+    assert (again.answer, again.outcome, again.error) == ("Else.", "answer", None)
+
+
 @st.composite
 def _conversations(draw):
     """Messages in any order, as other programs send them: calls that zoolab would refuse have run there."""
@@ -269,6 +278,15 @@ def test_a_program_that_made_many_calls_at_once_is_replayed():
 def spend(euros: int) -> int:
     """Spend."""
     return euros
+
+
+def test_a_fork_of_a_file_repairs_the_same_arguments_as_they_were_one_time_after_the_other(tmp_path):
+    replies = [[("spend", "{'euros': 3}")], [("spend", "{'euros': 3}")], "Done."]
+    repair = LLMRepair(Scripted(['{"euros": 3}', "no idea"]))
+    trace = run("Go.", [spend], Scripted(replies), repair=repair, envelope="plain")
+    assert [call.verdict.ok for turn in trace.turns for call in turn.calls.values()] == [True, False]
+    read = Trace.load(trace.save(tmp_path / "t.jsonl"))
+    assert read.fork(0, model=Scripted(replies)).messages == trace.messages
 
 
 def test_what_came_before_the_step_of_a_fork_stays_as_it_was():
@@ -408,6 +426,10 @@ def test_a_call_of_which_nobody_said_what_it_gave_is_told_as_such():
     trace = read_conversation([said[0], called, said[1], {"role": "assistant", "content": "Done."}])
     with pytest.raises(ReplayMiss, match="the trace does not say what look gave"):
         trace.replay()
+    both = Till().run([LOOK, pay(3)], "Done.").messages[1:3]
+    trace = read_conversation([said[0], *both, {"role": "assistant", "content": "Done."}])
+    with pytest.raises(ReplayMiss, match="the trace does not say what pay gave"):
+        trace.replay()
 
 
 def test_a_fork_that_took_more_turns_than_its_parent_might_is_replayed():
@@ -417,6 +439,22 @@ def test_a_fork_that_took_more_turns_than_its_parent_might_is_replayed():
     child = trace.fork(len(trace) - 1, model=Scripted(["Done."]))
     assert (child.answer, len(child.turns)) == ("Done.", 3)
     assert untaped(child.replay()) == untaped(child)
+
+
+def test_a_replay_that_asks_another_model_may_take_as_many_turns_as_the_run():
+    trace = Till().run([LOOK], "Done.")
+    other = replace(trace.steps[1].record, messages=[{"role": "user", "content": "Look."}])
+    again = trace.replay(1, other, otherwise=Scripted([[LOOK], [("fly", {})], "Else."]))
+    assert (again.answer, len(again.turns)) == ("Else.", len(trace.turns) + 1)
+
+
+def test_a_trace_that_ended_before_its_first_request_has_nothing_to_replay():
+    trace = Trace()
+    steps = trace.follow(walk("Go.", Till().tools, Scripted(["Done."])))
+    next(steps)
+    steps.close()
+    with pytest.raises(InvalidInput, match="there is nothing to send"):
+        trace.replay()
 
 
 def test_a_file_says_the_options_of_its_run(tmp_path):

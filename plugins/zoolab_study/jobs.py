@@ -77,11 +77,10 @@ class Workers:
     @property
     def window(self) -> int:
         """How many batches should be under way: two for each worker, so that none waits."""
-        client: Any = getattr(self._executor, "_client", None)  # of dask
-        if client is not None:
-            with suppress(Exception):
-                return max(2 * int(sum(client.nthreads().values())), _FEWEST_ON_CLUSTER)
-        count: int | None = getattr(self._executor, "_max_workers", None)
+        executor: Any = self._executor
+        with suppress(Exception):  # unless it is of dask, and its scheduler answers
+            return max(2 * int(sum(executor._client.nthreads().values())), _FEWEST_ON_CLUSTER)
+        count: int | None = getattr(executor, "_max_workers", 0)
         return 2 * (count or _processors())
 
     def submit(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:

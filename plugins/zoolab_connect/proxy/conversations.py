@@ -223,9 +223,8 @@ def _most(
     found: Iterable[WatchedConversation], of: Callable[[WatchedConversation], int], least: int
 ) -> WatchedConversation | None:
     """Return the first conversation with the highest number; None if none has the least."""
-    counted = [(of(each), each) for each in found]
-    best = max((count for count, _ in counted), default=-1)
-    return next((each for count, each in counted if count == best), None) if best >= least else None
+    counted = [(count, each) for each in found if (count := of(each)) >= least]
+    return max(counted, key=lambda pair: pair[0], default=(least, None))[1]
 
 
 def _said(calls: Iterable[WrittenCall | ToolCall]) -> list[tuple[str, object]]:
