@@ -185,6 +185,18 @@ def test_a_step_by_hand_that_is_interrupted_is_not_lost() -> None:
 
 
 @posix
+def test_an_interrupt_in_ones_own_loop_leaves_an_open_trace_that_can_be_forked() -> None:
+    tools = [plain_tool("f", lambda: 1)]
+    trace = Trace()
+    with pytest.raises(KeyboardInterrupt):
+        for step in trace.follow(walk("Hi", tools, Scripted([[("f", {})], "Done."]))):
+            if step.kind == "tool_call":
+                signal.raise_signal(signal.SIGINT)
+    assert (trace.outcome, [message["role"] for message in trace.messages]) == ("open", ["user", "assistant"])
+    assert trace.fork(-1).answer == "Done."
+
+
+@posix
 def test_a_hold_hands_on_to_the_handler_before_it_and_gives_up_after_some_patience() -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
