@@ -188,10 +188,15 @@ def test_a_step_by_hand_that_is_interrupted_is_not_lost() -> None:
 def test_an_interrupt_in_ones_own_loop_leaves_an_open_trace_that_can_be_forked() -> None:
     tools = [plain_tool("f", lambda: 1)]
     trace = Trace()
-    with pytest.raises(KeyboardInterrupt):
-        for step in trace.follow(walk("Hi", tools, Scripted([[("f", {})], "Done."]))):
+    steps = trace.follow(walk("Hi", tools, Scripted([[("f", {})], "Done."])))
+
+    def own_loop() -> None:
+        for step in steps:
             if step.kind == "tool_call":
                 signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        own_loop()
     assert (trace.outcome, [message["role"] for message in trace.messages]) == ("open", ["user", "assistant"])
     assert trace.fork(-1).answer == "Done."
 

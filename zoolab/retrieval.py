@@ -47,7 +47,12 @@ class Retriever(Protocol):
 
 
 def tool_text(tool: Tool) -> str:
-    """Return what a retriever compares with the question: name, description, and what the parameters say."""
+    """Return what a retriever compares with the question: name, description, and what the parameters say.
+
+    >>> from zoolab.toolbox.starter import add
+    >>> tool_text(add).partition(".")[0]
+    'add Add two integers'
+    """
     properties = tool.parameters.get("properties")
     parts = [tool.name.replace("_", " ").replace("-", " "), tool.description]
     for name, schema in properties.items() if isinstance(properties, dict) else ():

@@ -12,6 +12,13 @@ from zoolab.records import Message, Withheld
 from zoolab.retrieval import Retriever, tool_text
 from zoolab.tools import Tool, ToolRegistry
 
+FIND_TOOLS = "find_tools"
+_FIND = (
+    "Look for further tools, when none of those at hand fits. What is found can be called in the next turn."
+)
+#: The name of a tool that was found; a result that was cut is text, with its quotes escaped.
+_NAMED = re.compile(r'\{\s*\\?"name\\?":\s*\\?"([\w-]{1,64})\\?"', re.ASCII)
+
 
 def pick_tools(
     retriever: Retriever, messages: Sequence[Message], tools: ToolRegistry, tool_choice: str = "auto"
@@ -21,6 +28,13 @@ def pick_tools(
     A forced tool, and tools that the conversation has called already, are always sent. `find_tools` is sent
     beside them, if there is one, and what it found: what its results say, so that a fork and an edited result
     offer the right tools.
+
+    >>> from zoolab.retrieval import BM25
+    >>> from zoolab.toolbox.starter import add, get_weather
+    >>> said = [{"role": "user", "content": "What is the weather in Vienna?"}]
+    >>> sent, withheld = pick_tools(BM25(k=1), said, ToolRegistry([add, get_weather]))
+    >>> sent[0].name, withheld[0].name
+    ('get_weather', 'add')
     """
     beside = (
         _found(messages)
@@ -48,14 +62,6 @@ def _scores(retriever: Retriever, query: str, tools: Iterable[Tool]) -> list[flo
     return [float(score) for score in retriever.scores(query, [*map(tool_text, tools)])]
 
 
-FIND_TOOLS = "find_tools"
-_FIND = (
-    "Look for further tools, when none of those at hand fits. What is found can be called in the next turn."
-)
-#: The name of a tool that was found; a result that was cut is text, with its quotes escaped.
-_NAMED = re.compile(r'\{\s*\\?"name\\?":\s*\\?"([\w-]{1,64})\\?"', re.ASCII)
-
-
 class ToolSearch:
     """What `find_tools` calls: a search among the tools of a walk."""
 
@@ -73,6 +79,11 @@ class ToolSearch:
 def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistry:
     """Return the tools and `find_tools`, which searches them; `InvalidInput` if another tool has that
     name.
+
+    >>> from zoolab.retrieval import BM25
+    >>> from zoolab.toolbox.starter import add
+    >>> with_search(ToolRegistry([add]), BM25(k=1)).names()
+    ['add', 'find_tools']
     """
     if retriever is None:
         raise InvalidInput("find_tools needs retrieve", advice="give retrieve=BM25(k=8)")

@@ -147,7 +147,10 @@ class TraceLog(TraceBase):
         >>> next(steps).kind, next(steps).kind, len(trace.steps)
         ('define', 'request', 2)
         """
-        return Walk(self._follow(walk), getattr(walk, "options", None))
+        options = getattr(walk, "options", None)
+        if options:  # so that a fork of the trace goes on with the same
+            self.options = dict(options)
+        return Walk(self._follow(walk), options)
 
     def _follow(self, walk: Iterable[Step]) -> Steps:
         steps = iter(walk)

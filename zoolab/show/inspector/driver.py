@@ -22,8 +22,6 @@ class Driver:
         self.trace = trace
         #: What the user says, as long as no request has said so.
         self.prompt = steps.prompt if isinstance(steps, Walk) else ""
-        if isinstance(steps, Walk):  # so that a fork of the trace goes on with the same
-            trace.options = dict(steps.options)
         #: "paused" or "done".
         self.state = "paused"
         self._following = trace.follow(steps)
