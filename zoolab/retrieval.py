@@ -51,7 +51,7 @@ def tool_text(tool: Tool) -> str:
 
     >>> from zoolab.toolbox.starter import add
     >>> tool_text(add).partition(".")[0]
-    'add Add two integers'
+    'add Add two integers: a + b'
     """
     properties = tool.parameters.get("properties")
     parts = [tool.name.replace("_", " ").replace("-", " "), tool.description]
