@@ -112,9 +112,7 @@ def json_levels(value: Any) -> int:
         return levels
     if kind is int:
         return 0 if value.bit_length() <= MAX_BITS else NOT_JSON
-    if kind is float:
-        return 0 if math.isfinite(value) else NOT_JSON
-    return 0 if kind in _WORDS else NOT_JSON
+    return 0 if kind in _WORDS or (kind is float and math.isfinite(value)) else NOT_JSON
 
 
 def _frozen(value: Any, level: int) -> Any:
@@ -130,21 +128,23 @@ def _frozen(value: Any, level: int) -> Any:
 def _frozen_dict(value: dict[Any, Any], level: int) -> ReadOnlyDict:
     """Copy a dict in C, then freeze what is in the copy; most of it is text, which stays."""
     made: ReadOnlyDict = _new_dict(ReadOnlyDict)
-    if not _TEXTS.issuperset(map(type, value)):  # a key of any other class may change its hash
-        _fill_dict(made, {key: _inside(item, level) for key, item in value.items()})
-        made._levels = NOT_JSON
-        return made
     _fill_dict(made, value)
     deepest = 0
     for key, item in made.items():
-        if type(item) not in _WORDS:
-            inside = item
-            if type(item) not in _FINISHED:
-                inside = _frozen(item, level + 1)
-                _put_in_dict(made, key, inside)
-            levels = json_levels(inside)
-            if levels > deepest:
-                deepest = levels
+        if type(key) is not str:  # it may change its hash, so that nothing can be put in its place
+            inside = {key: _inside(item, level) for key, item in made.items()}
+            made = _new_dict(ReadOnlyDict)
+            _fill_dict(made, inside)
+            deepest = NOT_JSON
+            break
+        if type(item) in _WORDS:
+            continue
+        if type(item) not in _FINISHED:
+            item = _frozen(item, level + 1)
+            _put_in_dict(made, key, item)
+        levels = json_levels(item)
+        if levels > deepest:
+            deepest = levels
     made._levels = 1 + deepest
     return made
 
@@ -154,9 +154,13 @@ def _frozen_list(value: list[Any], level: int) -> ReadOnlyList:
     _fill_list(made, value)
     deepest = 0
     for index, item in enumerate(made):
-        if type(item) not in _WORDS:
-            _put_in_list(made, index, inside := _inside(item, level))
-            deepest = max(deepest, json_levels(inside))
+        if type(item) in _WORDS:
+            continue
+        item = _inside(item, level)
+        _put_in_list(made, index, item)
+        levels = json_levels(item)
+        if levels > deepest:
+            deepest = levels
     made._levels = 1 + deepest
     return made
 
@@ -182,7 +186,6 @@ def _frozen_other(value: Any, level: int) -> Any:
 
 
 _LEVELS = f"at most {MAX_LEVELS} levels of dicts and lists"
-_TEXTS = frozenset({str})
 _WORDS = frozenset({str, bool, type(None)})
 _FINISHED = _WORDS | {ReadOnlyDict, ReadOnlyList, int, float, bytes, frozenset}
 _new_dict = dict.__new__
