@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zoolab.bound import Bound
 from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import canonical, excerpt, json_or
-from zoolab.jsontext.readonly import read_only
+from zoolab.jsontext.readonly import json_levels, read_only
 from zoolab.limits.budget import WalkBudget
 from zoolab.messages import Condensed
 from zoolab.messages.ends import says_something
@@ -269,6 +268,7 @@ class Turns:
     def validate(self, calls: list[ToolCall]) -> Ask:
         """Show the verdict on each call, and return them."""
         verdicts: list[Verdict] = []
+        repaired: dict[int, str] = {}
         before = dict(self.failures)
         for call in calls:
             budget = call.name if call.name in self.registry else None
@@ -281,8 +281,11 @@ class Turns:
             verdict = _settled(answer, verdict)
             if not verdict.ok and verdict.error_code in MODELS_FAULT:
                 self.failures[budget] = failed + 1
+            if verdict.repair is not None and verdict.ok and verdict.repair.proposed is not None:
+                repaired[call.slot] = verdict.repair.proposed
             verdicts.append(verdict)
-        self._put_repairs(calls, verdicts)
+        if repaired:  # what goes back is what ran; the raw text stays in the records of call and verdict
+            self._replace_last(with_arguments(self.messages[-1], repaired))
         return verdicts
 
     def _note_denied(self, call: ToolCall) -> None:
@@ -291,19 +294,6 @@ class Turns:
         if tool is not None and (call.name in self.denied or self.registry.denies(call.name)):
             given = json_or(None, call.arguments)
             self.permissions.note_denied(tool, given if isinstance(given, dict) else {})
-
-    def _put_repairs(self, calls: list[ToolCall], verdicts: list[Verdict]) -> None:
-        """Put repaired arguments in the place of the broken ones: what goes back is what ran.
-
-        The raw text stays in the records of the call and of its verdict.
-        """
-        repaired = {
-            call.slot: verdict.repair.proposed
-            for call, verdict in zip(calls, verdicts, strict=True)
-            if verdict.ok and verdict.repair is not None and verdict.repair.proposed is not None
-        }
-        if repaired:
-            self._replace_last(with_arguments(self.messages[-1], repaired))
 
     def execute(self, calls: list[ToolCall], verdicts: list[Verdict]) -> Ask:
         """Ask for permission, run what may run, show each outcome; returns one for each call."""
@@ -314,10 +304,11 @@ class Turns:
         for slot, call in enumerate(calls):
             verdict = verdicts[slot]
             tool = self.registry.get(call.name)
-            if verdict.ok and tool is None and self.tape.verdict(call) is not None:  # it is gone since
-                tool = Tool.from_schema(call.name, "", {"type": "object"})
-            if verdict.ok and tool is None:  # a person may have allowed what does not exist
-                verdict = check_call(call, self.registry)
+            if verdict.ok and tool is None:
+                if self.tape.verdict(call) is not None:  # it is gone since
+                    tool = Tool.from_schema(call.name, "", {"type": "object"})
+                else:  # a person may have allowed what does not exist
+                    verdict = check_call(call, self.registry)
             if tool is None or not verdict.ok:
                 outcomes[slot] = refused(call, verdict)
                 if said := self.tape.refusal(call, verdict):
@@ -390,10 +381,13 @@ class Turns:
     def _reply(self, model: Model, request: Request) -> Reply:
         on_delta = self.options.on_delta
         try:
-            with nullcontext() if on_delta is None else listening(on_delta):
+            if on_delta is None:
                 reply = self.runner.ask(model, request)
-                if on_delta is not None and isinstance(reply, Reply) and not reply.pieces:
-                    tell_delta(reply.message)  # it was not streamed
+            else:
+                with listening(on_delta):
+                    reply = self.runner.ask(model, request)
+                    if isinstance(reply, Reply) and not reply.pieces:
+                        tell_delta(reply.message)  # it was not streamed
         except ZoolabError:
             raise
         except Exception as error:
@@ -517,8 +511,10 @@ class Turns:
 def _asked(call: ToolCall, arguments: dict[str, Any] | None) -> str:
     """Return what a call asks for, as one text; without arguments that ran, what the model wrote."""
     if arguments is None:  # they are broken, or do not meet the schema
-        return canonical(json_or(call.arguments, call.arguments.strip() or "{}"))
-    return canonical(arguments)
+        arguments = json_or(call.arguments, call.arguments.strip() or "{}")
+    asked = read_only(arguments)
+    flat = isinstance(asked, dict) and json_levels(asked) == 1  # most are, and repr is quicker
+    return repr(sorted(asked.items()) or {}) if flat else canonical(asked)
 
 
 def _as_taped(before: Messages, messages: Messages) -> Messages:
