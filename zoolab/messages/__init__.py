@@ -129,13 +129,6 @@ class Messages(Sequence[Message]):
         self._log = _Log(read_only(message) for message in messages)
         self._length = len(self._log)
 
-    @classmethod
-    def _moment(cls, log: _Log, length: int) -> Messages:
-        made = cls.__new__(cls)
-        made._log = log
-        made._length = length
-        return made
-
     def __len__(self) -> int:
         return self._length
 
@@ -172,7 +165,7 @@ class Messages(Sequence[Message]):
 
     def first(self, length: int) -> Messages:
         """Return the first `length` of them, at no cost."""
-        return Messages._moment(self._log, min(length, self._length))
+        return _moment(self._log, min(length, self._length))
 
     def since(self, index: int) -> list[Message]:
         """Return the messages from `index` on, in a list of the caller's own."""
@@ -185,7 +178,7 @@ class Messages(Sequence[Message]):
         if len(log) != length:
             log = _Log(log[:length])
         log.append(read_only(message))
-        return Messages._moment(log, length + 1)
+        return _moment(log, length + 1)
 
     def changed(self, change: Change) -> tuple[list[Message], tuple[str, ...]]:
         """Return the messages after a change, and what it tells; each message is looked at once."""
@@ -195,6 +188,13 @@ class Messages(Sequence[Message]):
     def shares(self, other: Messages) -> bool:
         """Tell whether both are moments of the same growing list."""
         return self._log is other._log
+
+
+def _moment(log: _Log, length: int) -> Messages:
+    made = object.__new__(Messages)
+    made._log = log
+    made._length = length
+    return made
 
 
 class Condensed(Messages):

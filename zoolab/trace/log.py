@@ -237,7 +237,8 @@ class TraceLog(TraceBase):
         try:
             if step.messages is not self.journal.latest:
                 self.journal.commit(step.messages)
-            self.started.append(max(0.0, (perf_counter() if came is None else came) - self._zero))
+            since = (perf_counter() if came is None else came) - self._zero
+            self.started.append(since if since > 0.0 else 0.0)
             self.steps.append(step)
         except BaseException:
             del self.started[count:], self.steps[count:]

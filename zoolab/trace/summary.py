@@ -67,10 +67,9 @@ def outcome_of_walk(steps: Sequence[Step]) -> str:
     """
     asked = (seq for seq, step in enumerate(steps) if step.kind == "request" and step.appended)
     steps = steps[max(asked, default=0) :]
-    last = steps[-1] if steps else None
-    unfinished = last.error_code if last is not None and isinstance(last.record, Reply) else None
-    ignored = next(ignored_choices(steps), None)
-    return unfinished or ("answer" if ignored is None else ignored.code)
+    unfinished = [step.error_code for step in steps[-1:] if isinstance(step.record, Reply)]
+    ignored = [choice.code for choice in ignored_choices(steps)]
+    return next(filter(None, [*unfinished, *ignored]), "answer")
 
 
 def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
