@@ -6,11 +6,12 @@ its own, and both exchange JSON. `SECURITY.md` says what is trusted. See `labs/`
 judge.py        grades one submission; student.py: the submission as the grader sees it
 classes.py      grades a class; gradebook.py: its grades; report.py: pages and tables
 isolation.py    the process of a submission, and what it sees of the disk
-channel.py      JSON between the two sides, and the time and memory that an answer takes
+channel.py      JSON between the two sides
+process.py      the process and what is waited for; usage.py: the time and memory that it takes
 worker/         the student's side, with the standard library only
 labs.py         which labs there are
 checking.py     `check("l1")`
-submissions.py  the files that were handed in
+submissions.py  the files that were handed in; likeness.py: which are alike
 """
 
 from zoolab_grader.judge import CaseGrade, Grade, grade, grade_cells

@@ -1,7 +1,6 @@
-"""Messages between the grader and a submission, and the time and memory that an answer may take.
+"""Messages between the grader and a submission.
 
-A message is JSON with its length before it, bounded, and nothing else. What counts of the time is the CPU
-time that a submission uses, so that a busy machine makes no verdict.
+A message is JSON with its length before it, bounded, and nothing else.
 """
 
 from __future__ import annotations

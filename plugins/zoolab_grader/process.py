@@ -1,4 +1,7 @@
-"""A process that runs a submission, and what is waited for."""
+"""A process that runs a submission, and what is waited for.
+
+What counts of the time is the CPU time that a submission uses, so that a busy machine makes no verdict.
+"""
 
 from __future__ import annotations
 

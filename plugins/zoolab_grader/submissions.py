@@ -1,4 +1,4 @@
-"""Submissions: which files were handed in, their names, the cells of code in them, and which are alike."""
+"""Submissions: which files were handed in, their names, and the cells of code in them."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ pacing.py         the cache, the budget, the pace
 jobs.py           many items on threads, processes or a cluster; class reports use it, too
 journal.py        what is kept, a line a run
 results.py        Experiment: tables, traces, comparisons, a plot; report.py: a page
-scorers.py        what can be said of a run, and whether its calls are the expected ones
+scorers.py        what can be said of a run; expected.py: whether its calls are the expected ones
 statistics.py     intervals and tests; comparison.py: what they say of two variants
 branching/        a trace as a tape: fork it, replay it, go on, compare
 asking.py         ask_again(): what other models would do at one step

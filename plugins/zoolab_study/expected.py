@@ -1,4 +1,9 @@
-"""Whether calls are the expected ones, by the rules of the Berkeley leaderboard."""
+"""Whether calls are the expected ones.
+
+That is decided by the rules of the Berkeley Function-Calling Leaderboard. What
+is accepted is written as its ground truth is: `{"add": {"a": [42], "unit": ["C", ""]}}` names a tool and for
+each parameter the values that will do; "" among them means that it may be left out.
+"""
 
 from __future__ import annotations
 

@@ -9,10 +9,6 @@
     cost        tokens, time, turns
 
 Any function from a `Run` to a number, or to several by name, is a scorer.
-
-When calls are the expected ones is decided by the rules of the Berkeley Function-Calling Leaderboard. What
-is accepted is written as its ground truth is: `{"add": {"a": [42], "unit": ["C", ""]}}` names a tool and for
-each parameter the values that will do; "" among them means that it may be left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One run, step by step: when each step came, and who said what to whom."""
+"""When each step of one run came."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Both repairs end at a guard. The strict one is `keeps_intent`: the broken text m
 the proposal. Quotes, commas, comments and closing brackets may differ; words, numbers, their order and
 their nesting may not, and no text is completed. A proposal is validated again in full by the loop.
 
-reading.py    the one value that a badly written text can stand for, without the fences and the talk around it
+unwrapping.py what stands around the value: fences, labels, quotes and talk
+reading.py    the one value that a badly written text can stand for
 guards.py     what a repair may change, and whether a proposal keeps to it
 repairers.py  the repair by rules and the repair by a model
 """

@@ -1,7 +1,8 @@
 """Calls that a model wrote into its text, in the formats of the model families.
 
-calls.py      JSON objects inside a text; calls as JSON on lines of its own, or the first object with name and
-              arguments; calls with arguments that are not JSON
+objects.py    the JSON objects inside a text, found in linear time
+calls.py      the call that an object stands for; calls with arguments that are not JSON
+plain.py      calls as JSON on lines of their own, or side by side
 around.py     what stands around the calls
 thoughts.py   what of a text is only thought
 families.toml the tags, the heads and the marks of each family

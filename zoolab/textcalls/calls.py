@@ -1,6 +1,4 @@
-"""JSON objects in a text, found in linear time, and the plain calls among them: those with
-`name` and `arguments` on lines of their own, or the first one anywhere.
-"""
+"""Calls in the JSON objects of a text: those with `name` and `arguments`, also broken ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""System calls of Linux that Python has no name for, and the filter made of them.
-
-Every call raises OSError, as Python's own calls do.
-"""
+"""The filter of system calls: a list of those that pass (`syscalls.txt`); every other one fails."""
 
 from __future__ import annotations
 

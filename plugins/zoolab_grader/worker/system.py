@@ -1,4 +1,4 @@
-"""What the grader asks of Linux beyond Python's own modules."""
+"""System calls of Linux that Python has no name for. Every call raises OSError, as Python's own calls do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls of many runs: at which attempt they become valid, and which tool was called instead of which."""
+"""At which attempt the calls of many runs become valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of many runs: which errors they met, which faults they survived, which variant is better."""
+"""Which errors many runs met, and what became of them."""
 
 from __future__ import annotations
 
