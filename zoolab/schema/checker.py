@@ -1,4 +1,4 @@
-"""JSON Schema: compiled once, bounded, and never fetching anything. drafts.py: the drafts; work.py: the bounds.
+"""JSON Schema: compiled once, bounded, never fetching anything. drafts.py: the drafts; work.py: the bounds.
 
 `jsonschema` alone fetches a `$ref` over http and from disk, recurses on `{"$ref": "#"}`, takes
 seconds for one bad `pattern` and minutes for a short chain of `allOf`. Here each of these ends in
