@@ -256,7 +256,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 100_696
+NODES = 100_698
 #: What they may become, without plots and commands: nothing stands on these.
 CEILING = 95_000
 NAMES = 50
@@ -290,7 +290,7 @@ ROOMS: dict[str, int] = {
     "retrieval": 651,
     "running": 2837,
     "runs": 1244,
-    "schema": 8323,
+    "schema": 8325,
     "secret_places": 1175,
     "secrets": 914,
     "show": 16979,

@@ -14,6 +14,10 @@ _INSIDE: dict[str, str] = TABLE["inside"]
 _TOKEN = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\c([A-Za-z])|\\.|.", re.DOTALL)
 
 
+#: A longer pattern takes too long to compile.
+MAX_PATTERN_CHARS = 8_000
+
+
 @lru_cache(maxsize=1024)
 def to_python(pattern: str) -> str:
     r"""Return a pattern of ECMA-262 in the words of `regex`."""
@@ -42,7 +46,3 @@ def compiles(pattern: object) -> bool:
         return not isinstance(pattern, str) or bool(regex.compile(to_python(pattern)))
     except (regex.error, ValueError, RecursionError, OverflowError):
         return False
-
-
-#: A longer pattern takes too long to compile.
-MAX_PATTERN_CHARS = 8_000

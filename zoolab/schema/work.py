@@ -32,6 +32,7 @@ LEFT: ContextVar[_Left] = ContextVar("zoolab_schema_left")
 
 
 def step() -> None:
+    """Count a step; raises `TooMuchWork` if there were too many."""
     left = LEFT.get()
     left.steps -= 1
     if left.steps < 0:
