@@ -15,7 +15,7 @@ from zoolab.files import read_shipped
 from zoolab.show.inspector.modules import MODULES, inspector_script
 from zoolab.show.inspector.overview import overview_of, packed
 
-UNITS = Path(__file__).with_name("inspector_units.mjs")
+UNITS = sorted(Path(__file__).parent.glob("inspector_*.mjs"))
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node; CI installs it")
 
@@ -30,13 +30,15 @@ def modules(tmp_path: Path) -> Path:
     overviews = [overview_of(trace) for trace in TRACES.values()]
     both = {"sent": [packed(each) for each in overviews], "plain": overviews}
     (tmp_path / "overviews.json").write_text(json.dumps(both), encoding="utf-8")
-    shutil.copy(UNITS, tmp_path)
+    for path in UNITS:
+        shutil.copy(path, tmp_path)
     return tmp_path
 
 
 @needs_node
-def test_the_units_of_the_modules_pass(modules: Path) -> None:
-    told = subprocess.run(["node", "--test", UNITS.name], cwd=modules, capture_output=True, text=True)
+@pytest.mark.parametrize("name", [path.name for path in UNITS if path.stem != "inspector_dom"])
+def test_the_units_of_the_modules_pass(modules: Path, name: str) -> None:
+    told = subprocess.run(["node", "--test", name], cwd=modules, capture_output=True, text=True)
     assert told.returncode == 0, told.stdout[told.stdout.find("\nnot ok") :][:4000]
 
 
