@@ -12,9 +12,9 @@ class Text {
   }
 }
 
-/** A selector of the kinds that the inspector and its tests use: `tag.class[name=value]:not([name]) inner, other`. */
+/** A selector of the kinds that the inspector and its tests use: `tag#id.class[name=value]:not([name]) inner, other`. */
 function fits(element, selector) {
-  return selector.split(",").some((one) => fitsPath(element, one.trim().split(/\s+/)));
+  return selector.split(",").some((one) => fitsPath(element, one.trim().split(/\s+(?![^[]*\])/)));
 }
 
 function fitsPath(element, path) {
@@ -25,11 +25,12 @@ function fitsPath(element, path) {
 }
 
 function fitsOne(element, selector) {
-  const parts = selector.match(/:not\([^)]*\)|\[[^\]]*\]|\.[\w-]+|[\w-]+/g);
+  const parts = selector.match(/:not\([^)]*\)|\[[^\]]*\]|[.#]?[\w-]+/g);
   if (parts.join("") !== selector) throw new Error(`not a selector of this stand-in: ${selector}`);
   return parts.every((part) => {
     if (part.startsWith(":not(")) return !fitsOne(element, part.slice(5, -1));
     if (part.startsWith(".")) return element.classList.contains(part.slice(1));
+    if (part.startsWith("#")) return element.id === part.slice(1);
     if (!part.startsWith("[")) return element.tag === part;
     const [name, value] = part.slice(1, -1).split("=");
     return value === undefined ? element.hasAttribute(name) : element.getAttribute(name) === value.replaceAll('"', "");
@@ -219,7 +220,7 @@ class Element {
   }
 
   scrollTo({ left, top }) {
-    Object.assign(this, { scrollLeft: left, scrollTop: top });
+    Object.assign(this, { scrollLeft: Math.max(0, left), scrollTop: Math.max(0, top) });
   }
 
   scrollIntoView() {
@@ -332,7 +333,7 @@ export function page(render, state = {}, { panels = {}, other = {} } = {}) {
       if (message.type !== "get") return sent.push(message);
       kernel.asked.push(message);
       const of = { main: panels, other }[message.which];
-      emit("msg:custom", { type: "panels", which: message.which, panels: Object.fromEntries(message.steps.map((seq) => [seq, of[seq] ?? panel(seq)])) });
+      emit("msg:custom", { type: "panels", which: message.which, panels: Object.fromEntries(message.steps.map((seq) => [seq, structuredClone(of[seq] ?? panel(seq))])) });
     },
   };
   body.replaceChildren();
