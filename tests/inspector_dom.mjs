@@ -219,6 +219,10 @@ class Element {
     if (this.offsetParent) focused = this;
   }
 
+  blur() {
+    focused = null;
+  }
+
   scrollTo({ left, top }) {
     Object.assign(this, { scrollLeft: Math.max(0, left), scrollTop: Math.max(0, top) });
   }
