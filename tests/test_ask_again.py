@@ -51,10 +51,10 @@ def test_what_each_would_do_is_counted():
     }
     asked = ask_again(bank.trace, 1, models, repeats=5)
     assert counted(asked) == [
-        ("drawn", "pay", "equal", "may run", 2, 5),
-        ("drawn", "pay", "other arguments", "may run", 2, 5),
+        ("drawn", "pay", "equal", "may_run", 2, 5),
+        ("drawn", "pay", "other_arguments", "may_run", 2, 5),
         ("drawn", "", "answer", "", 1, 5),
-        ("wrong", "pay, fly", "other tools", "invalid_arguments, unknown_tool", 5, 5),
+        ("wrong", "pay, fly", "other_tools", "invalid_arguments, unknown_tool", 5, 5),
         ("cut", "", "answer", "cut", 5, 5),
     ]
     assert asked.rows[0].rate == wilson(2, 5)
@@ -97,7 +97,7 @@ def test_an_error_of_a_model_is_a_row():
 def test_a_recording_is_asked_once():
     trace = run("What is 42 + 58?", [starter_add, get_weather, check_status], Replay("starter"))
     asked = ask_again(trace, 1, {"recorded": Replay("starter")})
-    assert counted(asked) == [("recorded", "add", "equal", "may run", 1, 1)]
+    assert counted(asked) == [("recorded", "add", "equal", "may_run", 1, 1)]
 
 
 def test_calls_in_the_text_are_read_if_the_trace_or_the_model_has_them_there():
@@ -114,7 +114,7 @@ def test_without_a_define_step_the_tools_are_those_of_the_request():
     for step in bank.trace.steps[1:]:
         bare.add(step)
     asked = ask_again(bare, 0, {"m": Scripted([[("pay", {"euros": "x"})]])}, repeats=1)
-    assert counted(asked) == [("m", "pay", "other arguments", "invalid_arguments", 1, 1)]
+    assert counted(asked) == [("m", "pay", "other_arguments", "invalid_arguments", 1, 1)]
 
 
 def test_a_request_without_a_reply_can_be_asked_again():

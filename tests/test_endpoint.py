@@ -390,33 +390,33 @@ PATH = {"content": "ran cleanup(path=/data, older_than_days=0)"}
 @pytest.mark.parametrize(
     ("case", "requests", "ended_well", "verdict"),
     [
-        ("chat-cut-blank", [], None, "gave up"),
-        ("chat-cut-blank", [[]], False, "did right"),
-        ("chat-cut-blank", [[]], True, "took a failed end for an answer"),
-        ("chat-cut-blank", [[], [asks(call(name="cleanup")), result() | PATH]], True, "ran a cut call"),
+        ("chat-cut-blank", [], None, "gave_up"),
+        ("chat-cut-blank", [[]], False, "did_right"),
+        ("chat-cut-blank", [[]], True, "took_a_failed_end_for_an_answer"),
+        ("chat-cut-blank", [[], [asks(call(name="cleanup")), result() | PATH]], True, "ran_a_cut_call"),
         (
             "chat-cut-blank",
             [[], [asks(call(name="cleanup", arguments="")), result() | PATH]],
             True,
-            "ran a cut call",
+            "ran_a_cut_call",
         ),
-        ("chat-cut-blank", [[], [asks(call(name="cleanup")), result(text="error: cut")]], True, "did right"),
-        ("chat-cut-blank", [[], [ASKED]], True, "did right"),
-        ("chat-cut-blank", [[], [ASKED]], False, "gave up"),
-        ("chat-blank-arguments", [[]], True, "lost a field"),
-        ("chat-blank-arguments", [[]], None, "gave up"),
-        ("chat-blank-arguments", [[], [asks(call()), result()]], True, "did right"),
-        ("chat-blank-arguments", [[], [asks(call()), result(text="no")]], True, "lost a field"),
+        ("chat-cut-blank", [[], [asks(call(name="cleanup")), result(text="error: cut")]], True, "did_right"),
+        ("chat-cut-blank", [[], [ASKED]], True, "did_right"),
+        ("chat-cut-blank", [[], [ASKED]], False, "gave_up"),
+        ("chat-blank-arguments", [[]], True, "lost_a_field"),
+        ("chat-blank-arguments", [[]], None, "gave_up"),
+        ("chat-blank-arguments", [[], [asks(call()), result()]], True, "did_right"),
+        ("chat-blank-arguments", [[], [asks(call()), result(text="no")]], True, "lost_a_field"),
         (
             "chat-blank-arguments",
             [[], [asks(call(arguments="")), result()]],
             False,
-            "sent back what strict servers refuse",
+            "sent_back_what_strict_servers_refuse",
         ),
-        ("chat-reasoning-content", [[], [asks(call()), result()]], False, "lost a field"),
-        ("chat-content-in-parts", [[], [asks(call(), content="it up."), result()]], True, "lost a field"),
-        ("chat-empty-turn", [[], [asks(content="")]], True, "sent back what strict servers refuse"),
-        ("chat-empty-turn", [[], []], True, "did right"),
+        ("chat-reasoning-content", [[], [asks(call()), result()]], False, "lost_a_field"),
+        ("chat-content-in-parts", [[], [asks(call(), content="it up."), result()]], True, "lost_a_field"),
+        ("chat-empty-turn", [[], [asks(content="")]], True, "sent_back_what_strict_servers_refuse"),
+        ("chat-empty-turn", [[], []], True, "did_right"),
     ],
 )
 def test_what_a_program_did_is_seen_in_its_requests(
@@ -506,19 +506,19 @@ def test_the_command_judges_a_right_program() -> None:
     ids = ["chat-cut-blank", "chat-second-choice", "chat-broken-arguments", "chat-same-ids"]
     ids += ["chat-thought-signature", "chat-schema-beside-tools", "chat-failed-generation"]
     code, verdicts = judged(*ids, "--json", "--", sys.executable, LOOP)
-    assert [verdict["result"] for verdict in verdicts] == ["did right"] * len(ids)
+    assert [verdict["result"] for verdict in verdicts] == ["did_right"] * len(ids)
     assert (code, [verdict["case"] for verdict in verdicts]) == (0, ids)
 
 
 @pytest.mark.parametrize(
     ("how", "case", "expected"),
     [
-        ("careless", "chat-cut-blank", "ran a cut call"),
-        ("forgetful", "chat-reasoning-content", "lost a field"),
-        ("raw", "chat-broken-arguments", "sent back what strict servers refuse"),
-        ("quitter", "chat-blank-arguments", "lost a field"),
-        ("cheerful", "chat-text-cut", "took a failed end for an answer"),
-        ("right", "gemini-safety", "gave up"),
+        ("careless", "chat-cut-blank", "ran_a_cut_call"),
+        ("forgetful", "chat-reasoning-content", "lost_a_field"),
+        ("raw", "chat-broken-arguments", "sent_back_what_strict_servers_refuse"),
+        ("quitter", "chat-blank-arguments", "lost_a_field"),
+        ("cheerful", "chat-text-cut", "took_a_failed_end_for_an_answer"),
+        ("right", "gemini-safety", "gave_up"),
     ],
 )
 def test_the_command_judges_a_wrong_program(how: str, case: str, expected: str) -> None:

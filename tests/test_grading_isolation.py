@@ -277,6 +277,29 @@ def test_a_monitor_that_goes_during_a_call_costs_no_case(step: str):
         assert len(isolation.started) == 2
 
 
+@pytest.mark.parametrize("step", [NAMESPACES, FILTER])
+def test_an_end_that_nobody_reports_is_none_and_is_said_in_words(step: str):
+    with closing(Remembering(forking(step).plan)) as isolation:
+        if not at_hand(isolation):
+            pytest.skip(f"no {step} here")
+
+        def kill() -> None:
+            os.kill(children_of(isolation.started[-1].worker)[0], signal.SIGKILL)
+
+        waits = "def f(kill):\n    kill()\n    while True: pass"
+        said = "`f` ended its process: the process and its monitor both ended without a report"
+        assert asked(isolation, waits, ask=kill) == said
+        assert [process.ended() for process in isolation.started] == ["", ""]  # it was ended already
+        process = isolation.start()
+        process.channel.send({"do": "load", "cell": "import time\ntime.sleep(60)", "call": 1}, 5)
+        while not (children := children_of(process.worker)):
+            time.sleep(0.01)
+        os.kill(children[0], signal.SIGKILL)
+        with pytest.raises((Gone, Late)):
+            process.channel.receive(5)
+        assert process.ended() is None
+
+
 @pytest.mark.skipif(os.name != "posix", reason="no system to fork on")
 def test_the_monitor_imports_nothing_in_the_jail():
     # os.wait4 imports it. With a Python below /tmp, it was out of reach for a moment, and the monitor died.

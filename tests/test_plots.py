@@ -417,7 +417,7 @@ def test_tokens_are_estimated_by_role_and_say_so():
     display = MessageGrowthDisplay.from_trace(trace_of("y" * 40))
     assert display.tokens_["user"].tolist() == [0, 14 / 4, 14 / 4]
     assert display.tokens_["assistant"].tolist() == [0, 0, 10]
-    assert display.tokens_["tool schemas"].iloc[0] == 0 < display.tokens_["tool schemas"].iloc[1]
+    assert display.tokens_["tool_schemas"].iloc[0] == 0 < display.tokens_["tool_schemas"].iloc[1]
     assert "estimated" in display.ax_.get_ylabel()
 
 
@@ -507,7 +507,7 @@ def test_the_score_may_come_from_a_summary():
     frame = frame_of(trace_of([GOOD], "7", run_id="a"), trace_of([GOOD], "1", run_id="b"))
     summary = pd.DataFrame({"run_id": ["a", "b"], "outcome": "answer", "success": [0, 1]})
     display = ErrorTaxonomyDisplay.from_frame(frame, summary=summary)
-    assert display.counts_["silently wrong"].to_dict() == {"wrong_answer": 1}
+    assert display.counts_["silently_wrong"].to_dict() == {"wrong_answer": 1}
 
 
 def test_all_errors_of_all_runs_are_counted_once():
@@ -518,7 +518,7 @@ def test_all_errors_of_all_runs_are_counted_once():
     ended = frame.drop_duplicates("run_id")["outcome"].isin(
         ["retries_exhausted", "loop_limit", "model_error"]
     )
-    errors = display.counts_[["recovered", "unrecovered", "not graded"]].to_numpy().sum()
+    errors = display.counts_[["recovered", "unrecovered", "not_graded"]].to_numpy().sum()
     assert errors == len(validated) + len(executed) + ended.sum()
     assert display.runs == frame["run_id"].nunique()
 
@@ -652,7 +652,7 @@ def test_runs_recover_from_a_fault_if_they_end_in_an_answer_that_is_not_wrong():
     assert rates[["recovered", "runs"]].to_dict("index") == {
         "noise": {"recovered": 1, "runs": 2},
         "cut": {"recovered": 2, "runs": 3},
-        "no fault": {"recovered": 1, "runs": 1},
+        "no_fault": {"recovered": 1, "runs": 1},
     }
     assert rates.loc["cut", "rate"] == pytest.approx(2 / 3)
     assert headline_of(display) == "2 of 4 runs with a fault recovered"
@@ -712,7 +712,7 @@ def test_plots_and_inspector_estimate_tokens_alike():
     last = tokens.iloc[-1]
     messages = last[["system", "user", "assistant", "tool", "other"]].sum()
     assert round(messages) == tokens_in(trace.messages)
-    assert round(last["tool schemas"]) == tokens_in(tools=[tool.schema() for tool in TOOLS])
+    assert round(last["tool_schemas"]) == tokens_in(tools=[tool.schema() for tool in TOOLS])
     told = json.dumps(panel_of(Moment(trace, 0)))
     assert f"about {tokens_in(tools=[tool.schema() for tool in TOOLS]):,} tokens in every request" in told
 

@@ -77,7 +77,7 @@ def test_a_pure_append_is_only_added(turns, added, cut):
     change = compared(messages, [*messages, *added])
     assert change.added == tuple(added)
     assert kinds(change) <= {"added"}
-    assert (change.reply, change.only_added, change.prefix.broken_at) == ("as it came", True, "")
+    assert (change.reply, change.only_added, change.prefix.broken_at) == ("as_it_came", True, "")
     assert change.prefix.kept == change.prefix.before
 
 
@@ -113,7 +113,7 @@ def test_edits_drops_and_condensations_are_said_exactly(data, turns, added):
     assert [(edit.place, edit.old, edit.new) for edit in change.edited] == expected["edited"]
     assert list(change.dropped) == expected["dropped"]
     assert list(change.condensed) == expected["condensed"]
-    assert (change.added, change.moved, change.reply) == (tuple(added), (), "as it came")
+    assert (change.added, change.moved, change.reply) == (tuple(added), (), "as_it_came")
 
 
 @settings(max_examples=40)
@@ -124,7 +124,7 @@ def test_a_moved_message_is_moved_and_nothing_else(turns, source, target):
     after = messages[:source] + messages[source + 1 :]
     after.insert(target, messages[source])
     change = compared(messages, after)
-    assert (change.moved, kinds(change), change.reply) == ((messages[source],), {"moved"}, "as it came")
+    assert (change.moved, kinds(change), change.reply) == ((messages[source],), {"moved"}, "as_it_came")
     assert change.prefix.broken_at == (
         "" if min(source, target) == len(messages) - 1 else f"messages[{min(source, target)}]"
     )
@@ -245,19 +245,19 @@ def test_a_question_that_swallows_the_error_of_a_reply():
     asked = said("user", "42 + 58?")
     change = compared([asked, asks()], [{**asked, "content": "42 + 58?\nError: a must be a number."}])
     assert [edit.place for edit in change.edited] == [0]
-    assert (change.dropped, change.reply, change.condensed) == ((asks(),), "left out", ())
+    assert (change.dropped, change.reply, change.condensed) == ((asks(),), "left_out", ())
 
 
 def test_a_null_field_counts_as_absent():
     hi = said("user", "Hi")
     change = compared([hi, {**said("assistant", "Yes"), "refusal": None}], [hi, said("assistant", "Yes")])
-    assert (change.reply, change.only_added) == ("as it came", True)
+    assert (change.reply, change.only_added) == ("as_it_came", True)
 
 
 def test_a_reply_that_is_left_out():
     hi = said("user", "Hi")
     change = compared([hi, said("assistant", "Yes")], [hi, said("user", "Try again")])
-    assert (change.reply, change.dropped) == ("left out", (said("assistant", "Yes"),))
+    assert (change.reply, change.dropped) == ("left_out", (said("assistant", "Yes"),))
     assert change.added == (said("user", "Try again"),)
 
 
@@ -266,7 +266,7 @@ def test_the_whole_history_condensed_with_the_reply():
     summary, question = said("user", "So far: 58, 59."), said("user", "And 2?")
     change = compared(messages, [messages[0], summary, question])
     assert change.condensed == ((tuple(messages[1:]), summary),)
-    assert (change.added, change.reply, kinds(change)) == ((question,), "left out", {"added", "condensed"})
+    assert (change.added, change.reply, kinds(change)) == ((question,), "left_out", {"added", "condensed"})
     longer = said("user", "x" * 5_000)
     assert compared(messages, [messages[0], longer, question]).condensed == ()
 
@@ -280,7 +280,7 @@ def test_tools_and_settings_that_differ():
     assert change.tools == {"add": (SCHEMA, other), "web_search": (None, new)}
     found = {"temperature": (0, None), "max_tokens": (None, 9), "tool_choice": ("auto", "required")}
     assert change.settings == found
-    assert (change.prefix.broken_at, change.only_added) == ("the tools", False)
+    assert (change.prefix.broken_at, change.only_added) == ("tools", False)
     assert changes_between(after, None, before).tools["web_search"] == (new, None)
 
 
@@ -292,7 +292,7 @@ def test_a_true_and_a_one_are_different_settings():
 def test_tools_in_another_order_break_the_prefix():
     tools = (SCHEMA, {"type": "web_search"})
     change = changes_between(Request([], tools), None, Request([], tools[::-1]))
-    assert (change.tools, change.prefix.broken_at, change.only_added) == ({}, "the tools", False)
+    assert (change.tools, change.prefix.broken_at, change.only_added) == ({}, "tools", False)
     assert change.prefix.kept < change.prefix.before
     ends = said("assistant", "")
     told = str(what_changed(trace_of((Request([], tools), ends), (Request([ends], tools[::-1]), ends))))
@@ -313,7 +313,7 @@ def test_the_prefix_ends_in_the_first_message_that_differs():
 def test_another_model_has_nothing_cached():
     one, other = (Request([said("user", "Hi")], settings={"model": name}) for name in "ab")
     prefix = changes_between(one, None, other).prefix
-    assert (prefix.kept, prefix.broken_at) == (0, "the model")
+    assert (prefix.kept, prefix.broken_at) == (0, "model")
 
 
 def test_500_messages_are_compared_in_bounded_work():

@@ -42,20 +42,20 @@ CARD = Scorecard(tuple(ENDS.values()))
 def test_each_result():
     assert {row.fault: row.result for row in CARD.rows} == {
         "trailing_comma": "recovered",
-        "nan": "silently wrong",
+        "nan": "silently_wrong",
         "http_500": "failed",
         "dropped_stream": "failed",
-        "same_call": "not checked",
-        "duplicate_id": "not reached",
+        "same_call": "not_checked",
+        "duplicate_id": "not_reached",
     }
-    counts = {"recovered": 1, "silently wrong": 1, "failed": 2, "not checked": 1, "not reached": 1}
+    counts = {"recovered": 1, "silently_wrong": 1, "failed": 2, "not_checked": 1, "not_reached": 1}
     assert CARD.counts == counts
     assert list(CARD.counts) == list(RESULTS)
 
 
 def test_a_fault_that_did_not_happen_is_not_reached_however_the_program_ended():
     for exit_code in (0, 1, None):
-        assert Attempt("nan", exit_code, None, False, 0.1).result == "not reached"
+        assert Attempt("nan", exit_code, None, False, 0.1).result == "not_reached"
 
 
 def test_the_card_as_text_says_each_result_in_words():
@@ -177,7 +177,7 @@ def test_a_program_under_faults():
     """It gives errors of arguments back to the model, and cares for nothing else."""
     faults = ["trailing_comma", "empty_reply", "http_500", "duplicate_id"]
     card = stress([sys.executable, "-c", PROGRAM], [sys.executable, "-c", CHECK], faults, to=Scripted(adding))
-    assert [row.result for row in card.rows] == ["recovered", "silently wrong", "failed", "not reached"]
+    assert [row.result for row in card.rows] == ["recovered", "silently_wrong", "failed", "not_reached"]
     assert card.rows[2].said == "urllib.error.HTTPError: HTTP Error 500: Internal Server Error"
     assert [row.exit_code for row in card.rows] == [0, 0, 1, 0]
 
@@ -201,7 +201,7 @@ def test_a_program_that_asks_again_recovers_from_errors_of_the_endpoint():
 
 def test_without_a_check_nobody_knows():
     card = stress([sys.executable, "-c", PROGRAM], faults="empty_reply", to=Scripted(adding), seconds=20)
-    assert [row.result for row in card.rows] == ["not checked"]
+    assert [row.result for row in card.rows] == ["not_checked"]
     assert "without a check nobody knows" in str(card)
 
 

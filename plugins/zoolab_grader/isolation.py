@@ -27,7 +27,7 @@ from zoolab.errors import InvalidInput
 from zoolab.running.interrupts import IN_TURN
 from zoolab_grader.channel import Channel
 from zoolab_grader.labs import Lab
-from zoolab_grader.process import UNEXPLAINED, WHOLE, Process
+from zoolab_grader.process import WHOLE, Process
 from zoolab_grader.student import cleaned
 from zoolab_grader.usage import Use, used_below
 from zoolab_grader.worker.jail import FORK, STEPS, UNPROTECTED, Bounds, WorkerPlan
@@ -236,8 +236,8 @@ class Forked(Process):
     bound: int
     usual: int
 
-    def ended(self) -> str:
-        """Stop the process and all that it started, and say how it ended."""
+    def ended(self) -> str | None:
+        """Stop the process and all that it started, and say how it ended; None if its monitor did not."""
         if self.leash.fileno() < 0:
             return ""
         self.leash.settimeout(_LAST_SECONDS if self.channel.ended() else 0)
@@ -267,9 +267,9 @@ class Forked(Process):
         except ValueError:
             return {}
 
-    def _in_words(self, report: dict[str, Any]) -> str:
+    def _in_words(self, report: dict[str, Any]) -> str | None:
         if not report:
-            return UNEXPLAINED
+            return None
         if report["stopped"]:
             return ""
         code = os.waitstatus_to_exitcode(report["status"])

@@ -244,12 +244,13 @@ class _Loading:
                 student.left -= wait.charged
                 student.late = student.late or late
                 left_out = _slowest(took, wait.seconds, student.left) if late else {number}
-                if (self.noted or how == UNEXPLAINED) and not left_out <= self.doubtful:
+                if (self.noted or how is None) and not left_out <= self.doubtful:
                     self.doubtful |= left_out
                 elif late:
                     self._leave_out(left_out, _too_slow(took, number, left_out, wait.seconds), student)
                 else:
-                    what = f"ended its process: {how or error}" if isinstance(error, Closed) else str(error)
+                    why = UNEXPLAINED if how is None else how or error
+                    what = f"ended its process: {why}" if isinstance(error, Closed) else str(error)
                     self._leave_out(left_out, f"cell {number} {what}; it is left out", student)
                 return False
             took[number] = wait.charged - before

@@ -20,8 +20,8 @@ PATIENCE = 6.0
 WHOLE = 18.0
 #: Bytes of memory for a submission with all of its processes.
 MAX_MEMORY = 3 << 30
-#: How a process ended whose monitor did not live to tell.
-UNEXPLAINED = "its monitor has ended, too, and nobody says why"
+#: What is said of a process whose monitor did not live to tell.
+UNEXPLAINED = "the process and its monitor both ended without a report"
 _LOOK_EVERY = 0.25
 
 
@@ -36,9 +36,9 @@ class Process:
     queued: float = field(default=0.0, init=False)
     seen: Use | None = field(default=None, init=False)
 
-    def ended(self) -> str:
+    def ended(self) -> str | None:
         """Stop the process for good and say in a few words how it ended: `used too much memory`, …; nothing
-        if it was stopped while it ran."""
+        if it was stopped while it ran, None if nobody can tell."""
         return ""
 
     def used(self) -> Use | None:
@@ -72,8 +72,11 @@ class Wait:
                 return self.process.channel.receive(min(_LOOK_EVERY, self.seconds / 4))
         raise Late
 
-    def end(self) -> str:
-        """Stop the process for good, and say how it ended; what was not looked at is charged as it is."""
+    def end(self) -> str | None:
+        """Stop the process for good, and say how it ended, as `Process.ended` does.
+
+        What was not looked at is charged as it is.
+        """
         began = time.monotonic()
         how = self.process.ended()
         self.charged += self._passed() + time.monotonic() - began

@@ -125,7 +125,8 @@ class Student:
         self._process = None
         if process is None:
             return ""
-        return process.ended()
+        how = process.ended()
+        return UNEXPLAINED if how is None else how
 
     def _exchange(self, message: dict[str, Any], callbacks: list[Callback], name: str) -> dict[str, Any]:
         if self._process is None and self.left > 0:
@@ -166,8 +167,9 @@ class Student:
         except Closed as closed:
             how = wait.end()
             self.stop()
-            self.unexplained = self.unexplained or how == UNEXPLAINED
-            raise Wrong(f"`{name}` ended its process: {how or closed}") from None
+            self.unexplained = self.unexplained or how is None
+            why = UNEXPLAINED if how is None else how or closed
+            raise Wrong(f"`{name}` ended its process: {why}") from None
         except Gone as gone:
             wait.end()
             self.stop()

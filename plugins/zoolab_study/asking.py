@@ -23,7 +23,7 @@ from zoolab.steps.execute import said
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
 from zoolab.text.markup import clipped, code, note, table, tag
-from zoolab.text.wording import count
+from zoolab.text.wording import count, in_words
 from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import turn_at
 from zoolab.trace.codec import decode_record, encode_record
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
 #: What a model did, beside what the trace has: the same calls with equal arguments, the same tools with other
 #: ones, other tools; an answer, so no call; nothing, because asking it ended in an error.
-Did = Literal["equal", "other arguments", "other tools", "answer", "error"]
+Did = Literal["equal", "other_arguments", "other_tools", "answer", "error"]
 
+#: The verdict on calls of which nothing is wrong.
+MAY_RUN = "may_run"
 _LONGEST = 200
 _MAX_ROWS = 200
 _MAX_REPEATS = 10_000
@@ -55,7 +57,7 @@ class Again:
     did: Did
     #: The calls by slot, with arguments as the model wrote them.
     calls: tuple[tuple[str, str], ...] = ()
-    #: "may run", the codes of what is wrong with the calls, or how a reply ended that is not whole.
+    #: `MAY_RUN`, the codes of what is wrong with the calls, or how a reply ended that is not whole.
     verdict: str = ""
     #: The text of the reply, or the error.
     text: str = ""
@@ -114,7 +116,7 @@ class AskedAgain:
     @property
     def table(self) -> list[tuple[str, ...]]:
         """The rows as texts, a column for each of `HEADS`."""
-        return [(row.model, _did(row), row.verdict, _often(row), row.example) for row in self.rows]
+        return [(row.model, _did(row), _verdict(row), _often(row), row.example) for row in self.rows]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -153,7 +155,11 @@ def _cells(row: Counted) -> dict[str, Any]:
 def _did(row: Counted) -> str:
     if row.did in ("answer", "error"):
         return row.did
-    return f"{one_line(row.tools, 80)}, {row.did.replace('equal', 'equal arguments')}"
+    return f"{one_line(row.tools, 80)}, {'equal arguments' if row.did == 'equal' else in_words(row.did)}"
+
+
+def _verdict(row: Counted) -> str:
+    return "may run" if row.verdict == MAY_RUN else row.verdict
 
 
 def _often(row: Counted) -> str:
@@ -223,23 +229,23 @@ class _Judge:
         calls = read_calls(reply.message, text=text, tools=self._tools)
         codes = [check_call(call, self._tools).error_code for call in calls]
         wrong = ", ".join(code for code in dict.fromkeys(codes) if code)
-        verdict = wrong or ("may run" if calls else "")
+        verdict = wrong or (MAY_RUN if calls else "")
         if not reply.is_whole:
             verdict = reply.end
         made = tuple((call.name, call.arguments) for call in calls)
         return Again(
-            model, repeat, "other tools" if made else "answer", made, verdict, text_of(reply.message)
+            model, repeat, "other_tools" if made else "answer", made, verdict, text_of(reply.message)
         )
 
     def compared(self, again: Again) -> Again:
         """Say of calls whether they are those of the trace."""
         if not again.calls:
             return again
-        did: Did = "other tools"
+        did: Did = "other_tools"
         if sorted(map(_parsed, again.calls)) == sorted(map(_parsed, self.expected)):
             did = "equal"
         elif sorted(name for name, _ in again.calls) == sorted(name for name, _ in self.expected):
-            did = "other arguments"
+            did = "other_arguments"
         return Again(again.model, again.repeat, did, again.calls, again.verdict, again.text)
 
 

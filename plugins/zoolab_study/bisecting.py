@@ -336,7 +336,7 @@ def _causes_of_end(a: _Side, b: _Side, at: int) -> _Found:
     waiting = isinstance(a.steps[at - 1].record, Request) if at else False
     cause: Cause = "reply" if waiting else "end"
     told = [
-        {"outcome": each.trace.outcome, "error": each.trace.error, "goes on": len(each.steps) > at}
+        {"outcome": each.trace.outcome, "error": each.trace.error, "goes_on": len(each.steps) > at}
         for each in (a, b)
     ]
     return _Found({cause: told[0]}, {cause: told[1]})

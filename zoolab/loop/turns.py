@@ -54,8 +54,8 @@ Ask = Generator[Step, Record | Step | None, Any]
 _BY_HAND = Decision("pending", "this tool has no function here: send its Outcome", by="rule")
 _NO_TAPE = NoTape()
 #: The budgets of retries for the final answer and for failed replies; no tool can have these names.
-ANSWER = "the final answer"
-REPLY = "the reply"
+ANSWER = "#answer"
+REPLY = "#reply"
 #: What is wrong with a call by the fault of its model: `Limits(retries=)` counts such turns.
 MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
@@ -366,7 +366,11 @@ class Turns:
             raise KeyboardInterrupt from self.interrupt
         for budget, failed in self.failures.items():
             if failed > self.limits.retries and budget != REPLY:
-                what = ANSWER if budget == ANSWER else f"calls of {budget or 'tools that do not exist'}"
+                what = (
+                    "the final answer"
+                    if budget == ANSWER
+                    else f"calls of {budget or 'tools that do not exist'}"
+                )
                 raise ToolRetriesExhausted(
                     f"{what} failed validation in {failed} turns",
                     expected=f"at most {self.limits.retries}",

@@ -19,6 +19,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def in_words(code: str) -> str:
+    """Return a code as people read it: "not_reached" is not reached."""
+    return code.replace("_", " ")
+
+
 def duration(milliseconds: float) -> str:
     """Return how long something took."""
     if not math.isfinite(milliseconds):

@@ -12,18 +12,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from zoolab.text.wording import in_words
 from zoolab_connect.endpoint.cases import Body
 from zoolab_connect.endpoint.playing import Play
 from zoolab_connect.endpoint.reading import texts_within
 
-#: The results, the worst one first, each with its sign and what it means.
+#: The results, the worst one first, each with its sign and what it means; `in_words` says them to people.
 RESULTS: Mapping[str, tuple[str, str]] = {
-    "ran a cut call": ("!", "a call ran that was not whole, or was only thought"),
-    "sent back what strict servers refuse": ("x", "a request would be an HTTP error 400"),
-    "lost a field": ("x", "a call, a text or a field of a reply is missing, or was changed"),
-    "took a failed end for an answer": ("x", "the program ended well with a reply that is not an answer"),
-    "gave up": ("x", "the program stopped before the end, or never asked"),
-    "did right": ("+", "the program did what a client must do"),
+    "ran_a_cut_call": ("!", "a call ran that was not whole, or was only thought"),
+    "sent_back_what_strict_servers_refuse": ("x", "a request would be an HTTP error 400"),
+    "lost_a_field": ("x", "a call, a text or a field of a reply is missing, or was changed"),
+    "took_a_failed_end_for_an_answer": ("x", "the program ended well with a reply that is not an answer"),
+    "gave_up": ("x", "the program stopped before the end, or never asked"),
+    "did_right": ("+", "the program did what a client must do"),
 }
 _RAN = re.compile(r"ran (\w{1,64})\(([^()]{0,500})\)")
 
@@ -45,7 +46,7 @@ class CaseVerdict:
     @property
     def ok(self) -> bool:
         """Whether the program did right."""
-        return self.result == "did right"
+        return self.result == "did_right"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as a JSON object."""
@@ -53,7 +54,7 @@ class CaseVerdict:
 
     def __str__(self) -> str:
         told = f" ({self.why})" if self.why else ""
-        return f"{RESULTS[self.result][0]} {self.case}: {self.result}{told}"
+        return f"{RESULTS[self.result][0]} {self.case}: {in_words(self.result)}{told}"
 
 
 def judge(play: Play, ended_well: bool | None = None) -> CaseVerdict:
@@ -72,31 +73,31 @@ def _result(play: Play, ended_well: bool | None) -> tuple[str, str]:
     ran = calls_that_ran(play.requests)
     forbidden = [call for call in ran if any(_is(call, each) for each in case.must_not_run)]
     if forbidden:
-        return "ran a cut call", forbidden[0]
+        return "ran_a_cut_call", forbidden[0]
     if play.refused:
-        return "sent back what strict servers refuse", play.refused[0]
+        return "sent_back_what_strict_servers_refuse", play.refused[0]
     if play.lost:
-        return "lost a field", f"missing: {play.lost[0]}"
+        return "lost_a_field", f"missing: {play.lost[0]}"
     missing = [marker(each) for each in case.must_run if marker(each) not in ran]
     if missing and (play.given > 1 or ended_well):
-        return "lost a field", f"{missing[0]} did not run"
+        return "lost_a_field", f"{missing[0]} did not run"
     return _ending(play, ended_well)
 
 
 def _ending(play: Play, ended_well: bool | None) -> tuple[str, str]:
     if not play.requests:
         strays = f"; asked at {play.strays[0]}" if play.strays else ""
-        return "gave up", f"no request came{strays}"
+        return "gave_up", f"no request came{strays}"
     if not play.heard:
         what = f"after {play.rejected[-1]} was rejected" if play.rejected else "after a refusal"
-        return "gave up", what
+        return "gave_up", what
     if play.last_end == "calls":
-        return "gave up", "the results of the last calls did not come"
+        return "gave_up", "the results of the last calls did not come"
     if play.last_end == "answered":
-        return ("gave up", "it failed with the answer") if ended_well is False else ("did right", "")
+        return ("gave_up", "it failed with the answer") if ended_well is False else ("did_right", "")
     if ended_well:
-        return "took a failed end for an answer", f"the last reply was {play.last_end}"
-    return "did right", ""
+        return "took_a_failed_end_for_an_answer", f"the last reply was {play.last_end}"
+    return "did_right", ""
 
 
 def calls_that_ran(requests: list[Body]) -> Counter[str]:

@@ -22,7 +22,7 @@ from zoolab.records import Message, Request
 from zoolab.secrets import scrub
 from zoolab.show.wording import content_of, other_fields
 from zoolab.text.markup import Html, block, folded, join, tag
-from zoolab.text.wording import common_ends, count, differences, listed
+from zoolab.text.wording import common_ends, count, differences, in_words, listed
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of
 from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog
@@ -30,10 +30,10 @@ from zoolab.trace.summary import brief
 from zoolab_connect.apis.messages import json_object
 from zoolab_connect.diagnosis import Diagnosis, diagnose
 
-WentBack = Literal["none", "as it came", "rewritten", "left out"]
+WentBack = Literal["none", "as_it_came", "rewritten", "left_out"]
 #: Where the first difference of two prompts can be, if it is in no message.
-THE_MODEL = "the model"
-THE_TOOLS = "the tools"
+THE_MODEL = "model"
+THE_TOOLS = "tools"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
         dropped += lost[alike:]
         del added[:alike]
     last = len(before.prefix)
-    went: WentBack = "rewritten" if last in dict(edits) else "left out" if last in gone else "as it came"
+    went: WentBack = "rewritten" if last in dict(edits) else "left_out" if last in gone else "as_it_came"
     return RequestChange(
         tuple(new[j] for _, added in gaps for j in added),
         tuple(EditedMessage(old[i], new[j], i, _ways(old[i], new[j])) for i, j in sorted(edits)),
@@ -372,8 +372,8 @@ def _told(change: RequestChange, request: Request) -> list[str]:
     tools = [_tool(name, *both) for name, both in change.tools.items()]
     if not tools and change.prefix.broken_at == THE_TOOLS:
         tools = ["the same tools in another order"]
-    special = {"none": "no reply came before this", "left out": "the reply did not go back"}
-    went = special.get(change.reply, f"the reply went back {change.reply}")
+    special = {"none": "no reply came before this", "left_out": "the reply did not go back"}
+    went = special.get(change.reply, f"the reply went back {in_words(change.reply)}")
     same = [word for word, changed in (("tools", tools), ("settings", change.settings)) if not changed]
     rest = [f"{' and '.join(same)} are the same"] if same else []
     return [
@@ -426,7 +426,8 @@ def _cached(change: RequestChange) -> str:
     prefix = change.prefix
     kept, after = (f"{number // CHARACTERS_A_TOKEN:,}" for number in (prefix.kept, prefix.after))
     told = f"a cache may keep {prefix.kept:,} of the {prefix.after:,} characters of the prompt"
-    where = f"; the first difference is in {prefix.broken_at}" if prefix.broken_at else ""
+    article = "the " if prefix.broken_at in (THE_MODEL, THE_TOOLS) else ""
+    where = f"; the first difference is in {article}{prefix.broken_at}" if prefix.broken_at else ""
     return f"{told} (about {kept} of {after} tokens){where}"
 
 

@@ -16,6 +16,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import one_line, visible
 from zoolab.records import Model
 from zoolab.secrets import scrub
+from zoolab.text.wording import in_words
 from zoolab_connect.processes import signal_group
 from zoolab_connect.proxy.seen import start_program
 from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
@@ -23,13 +24,13 @@ from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 #: Bytes that are kept of what a program writes.
 MAX_OUTPUT = 1 << 20
 
-#: The results, each with its sign and what it means.
+#: The results, each with its sign and what it means; `in_words` says them to people.
 RESULTS: Mapping[str, tuple[str, str]] = {
     "recovered": ("+", "exit code 0, and the check passes"),
-    "silently wrong": ("!", "exit code 0, but the check fails"),
+    "silently_wrong": ("!", "exit code 0, but the check fails"),
     "failed": ("x", "another exit code, or no end in time"),
-    "not checked": ("?", "exit code 0; without a check nobody knows whether the answer is right"),
-    "not reached": (".", "the fault found nothing to break"),
+    "not_checked": ("?", "exit code 0; without a check nobody knows whether the answer is right"),
+    "not_reached": (".", "the fault found nothing to break"),
 }
 
 
@@ -50,12 +51,12 @@ class Attempt:
 
     @property
     def result(self) -> str:
-        """What became of it, in a word of `RESULTS`."""
+        """What became of it, one of `RESULTS`."""
         if not self.happened:
-            return "not reached"
+            return "not_reached"
         if self.exit_code != 0:
             return "failed"
-        return "not checked" if self.right is None else "recovered" if self.right else "silently wrong"
+        return "not_checked" if self.right is None else "recovered" if self.right else "silently_wrong"
 
     @property
     def stood(self) -> bool:
@@ -74,7 +75,7 @@ class Scorecard:
 
     >>> wrong, failed = Attempt("nan", 0, False, True, 0.5), Attempt("http_500", 1, None, True, 0.5)
     >>> Scorecard((wrong, failed)).counts
-    {'silently wrong': 1, 'failed': 1}
+    {'silently_wrong': 1, 'failed': 1}
     """
 
     rows: tuple[Attempt, ...]
@@ -88,14 +89,18 @@ class Scorecard:
     def _counted(self) -> list[list[str]]:
         most = max(self.counts.values(), default=1)
         return [
-            [f"{RESULTS[name][0]} {name}", f"{number:3} {'█' * -(-30 * number // most)}", RESULTS[name][1]]
+            [
+                f"{RESULTS[name][0]} {in_words(name)}",
+                f"{number:3} {'█' * -(-30 * number // most)}",
+                RESULTS[name][1],
+            ]
             for name, number in self.counts.items()
         ]
 
     def _rows(self) -> list[list[str]]:
         return [
             [
-                *(f"{RESULTS[row.result][0]} {row.result}", row.fault or "", row.ended),
+                *(f"{RESULTS[row.result][0]} {in_words(row.result)}", row.fault or "", row.ended),
                 *(f"{row.seconds:.1f} s", visible(one_line(row.said, 80))),
             ]
             for row in self.rows
@@ -143,7 +148,7 @@ def stress(
 
     >>> from zoolab import Scripted
     >>> print(stress(["true"], faults=["nan"], to=Scripted(["Hi"])).rows[0].result)
-    not reached
+    not_reached
     """
 
     def attempt(fault: str | None) -> Attempt:

@@ -10,7 +10,7 @@ from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PINK, SKY
 from zoolab.plots.display import Display, finish
 from zoolab.plots.inputs import check_trace
 from zoolab.records import Request
-from zoolab.text.wording import count
+from zoolab.text.wording import count, in_words
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
 from zoolab.trace.frame import frame_of
 from zoolab.trace.log import TraceLog
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _STYLES = {
-    "tool schemas": ("#BBBBBB", "...."),
+    "tool_schemas": ("#BBBBBB", "...."),
     "system": (PINK, "||||"),
     "user": (ORANGE, "\\\\\\\\"),
     "assistant": (SKY, ""),
@@ -38,8 +38,8 @@ class MessageGrowthDisplay(Display):
     requests only, so that the share of each role is estimated, with 4 characters a token; where the
     endpoint did count a request, a diamond shows its number.
 
-    `tokens_` holds a row for each step: seq, step, the estimate for each role, and `counted`, what the
-    endpoint counted for the request that the step is.
+    `tokens_` holds a row for each step: seq, step, the estimate for `tool_schemas` and for each role,
+    and `counted`, what the endpoint counted for the request that the step is.
     """
 
     what = "Areas: how messages[] and tool schemas grow"
@@ -97,7 +97,7 @@ class MessageGrowthDisplay(Display):
         areas = ax.stackplot(edges, heights, colors=colours, step="post", lw=0.4, edgecolor="white")
         for area, role in zip(areas, self._roles, strict=True):
             area.set_hatch(_STYLES[role][1])
-        return dict(zip(self._roles, areas, strict=True))
+        return dict(zip(map(in_words, self._roles), areas, strict=True))
 
 
 def _held(trace: TraceLog) -> Iterator[list[int]]:
@@ -110,7 +110,7 @@ def _held(trace: TraceLog) -> Iterator[list[int]]:
         if not kept:
             held |= dict.fromkeys([*_STYLES][1:], 0)
         if isinstance(step.record, Request):
-            held["tool schemas"] = sum(map(characters_of_tool, step.record.tools))
+            held["tool_schemas"] = sum(map(characters_of_tool, step.record.tools))
         for message in now.since(kept):
             role = message.get("role")
             held[role if role in _ROLES else "other"] += characters_of(message)

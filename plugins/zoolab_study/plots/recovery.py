@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zoolab.plots.colours import BLUE, GREY
 from zoolab.plots.display import finish, name_rows, write
 from zoolab.plots.inputs import is_known
-from zoolab.text.wording import count
+from zoolab.text.wording import count, in_words
 from zoolab_study.plots.graded import GradedDisplay
 from zoolab_study.plots.labels import rest
 from zoolab_study.statistics import Scores, rate
@@ -18,22 +18,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 from zoolab_study.plots.runs import MOST_ROWS
 
-NO_FAULT = "no fault"
+#: The row of the runs without a fault.
+NO_FAULT = "no_fault"
 
 
 def draw_rates(
-    ax: Axes, rates: pd.DataFrame, most: int, *, compared_with: str | None, label: str, headline: str = ""
+    ax: Axes,
+    rates: pd.DataFrame,
+    most: int,
+    *,
+    compared_with: str | None,
+    label: str,
+    headline: str = "",
+    called: str = "",
 ) -> pd.DataFrame:
     """Draw the first `most` rows of rate, low and high, from 0 to 100 %; returns them.
 
-    The row that the others are compared with has a grey square, they have dots.
+    The row that the others are compared with has a grey square, they have dots. It is `called` something
+    else than its index says, if that is a code.
     """
     shown = rates.head(most)
     for row, (name, found) in enumerate(shown.iterrows()):
         reach = [[found["rate"] - found["low"]], [found["high"] - found["rate"]]]
         colour, marker = (GREY, "s") if name == compared_with else (BLUE, "o")
         ax.errorbar(found["rate"], row, xerr=reach, fmt=marker, ms=6, color=colour, capsize=4, lw=1.6)
-    name_rows(ax, [str(name) for name in shown.index])
+    name_rows(ax, [called if called and name == compared_with else str(name) for name in shown.index])
     reference = rates["rate"].get(compared_with)
     if reference is not None:
         ax.axvline(reference, color=GREY, lw=0.8, linestyle=":", zorder=0)
@@ -52,7 +61,8 @@ class FaultRecoveryDisplay(GradedDisplay):
     for each of them. Below, for comparison, the
     runs without a fault. Intervals are of `zoolab_study.statistics.rate`.
 
-    `rates_` holds for each fault recovered (`answered`, if no run is graded), rate, low, high, runs, cases.
+    `rates_` holds for each fault, and as `no_fault` for the runs without one, recovered (`answered`, if no
+    run is graded), rate, low, high, runs, cases.
     """
 
     what = "Rates of recovery by injected fault, with 95 % intervals"
@@ -90,8 +100,8 @@ class FaultRecoveryDisplay(GradedDisplay):
         if NO_FAULT in names[MOST_ROWS:]:  # if there is no room for all, the runs without a fault are drawn
             names.insert(MOST_ROWS - 1, names.pop())
         label = "runs that recover" if self.graded else "runs that answer, rightly or not: not graded"
-        style: dict[str, Any] = {"compared_with": NO_FAULT, "label": label, "headline": self._finding()}
-        shown = draw_rates(ax, self.rates_.loc[names], MOST_ROWS, **style)
+        style: dict[str, Any] = {"label": label, "headline": self._finding(), "called": in_words(NO_FAULT)}
+        shown = draw_rates(ax, self.rates_.loc[names], MOST_ROWS, compared_with=NO_FAULT, **style)
         for row, (fine, runs) in enumerate(zip(shown.iloc[:, 0], shown["runs"], strict=True)):
             write(ax, 1.04, row, f"{fine:,} of {runs:,}", ha="left")
 

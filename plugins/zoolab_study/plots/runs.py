@@ -10,7 +10,7 @@ from zoolab.errors import ERROR_CODES
 from zoolab.plots.colours import GREEN, GREY, PINK, RED
 from zoolab.plots.display import finish, name_rows, write
 from zoolab.plots.inputs import is_known
-from zoolab.text.wording import count
+from zoolab.text.wording import count, in_words
 from zoolab_study.plots.graded import GradedDisplay
 from zoolab_study.plots.labels import rest
 
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_ROWS = 12
-_NOT_GRADED = "not graded"
+_NOT_GRADED = "not_graded"
+_SILENTLY_WRONG = "silently_wrong"
+#: The columns of `counts_`, with how each is drawn.
 _FATES = {
     "recovered": (GREEN, ""),
     "unrecovered": (RED, "////"),
     _NOT_GRADED: (GREY, "...."),
-    "silently wrong": (PINK, "xxxx"),
+    _SILENTLY_WRONG: (PINK, "xxxx"),
 }
 
 
@@ -44,7 +46,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
     Which runs are graded and wrong is told by `zoolab_study.plots.graded.graded_runs`; a wrong one stands as
     no_tool_call or wrong_tool, if the tool was to blame, and else as wrong_answer.
 
-    `counts_` holds a row for each code and a column for each of the four.
+    `counts_` holds a row for each code and the columns recovered, unrecovered, not_graded, silently_wrong.
 
     >>> from zoolab import Scripted, run
     >>> ErrorTaxonomyDisplay.from_trace(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
@@ -70,7 +72,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
             self.nothing = "no error; whether answers are silently wrong was not graded"
 
     def _summary(self) -> str:
-        sums = ", ".join(f"{number} {fate}" for fate, number in self.counts_.sum().items())
+        sums = ", ".join(f"{number} {in_words(fate)}" for fate, number in self.counts_.sum().items())
         return f"{sums}, in {self._runs()}"
 
     def _runs(self) -> str:
@@ -88,8 +90,9 @@ class ErrorTaxonomyDisplay(GradedDisplay):
             style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "lw": 0}
             bars = ax.barh(rows, shown[fate], left=ends, height=0.66, **style)
             if fate != _NOT_GRADED or sums[fate]:
-                unknown = fate == "silently wrong" and not self.graded
-                entries[f"{fate} ({_NOT_GRADED if unknown else f'{sums[fate]:,}'})"] = bars
+                unknown = fate == _SILENTLY_WRONG and not self.graded
+                number = in_words(_NOT_GRADED) if unknown else f"{sums[fate]:,}"
+                entries[f"{in_words(fate)} ({number})"] = bars
             ends = [end + width for end, width in zip(ends, shown[fate], strict=True)]
         for row, end in zip(rows, ends, strict=True):
             write(ax, end, row, f" {end:,}", ha="left")
@@ -121,7 +124,7 @@ def _fates(steps: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[str, str]]
         if run["outcome"] in ERROR_CODES:
             yield run["outcome"], "unrecovered"
         if answered and blame and not errors[name]:
-            yield blame, "silently wrong"
+            yield blame, _SILENTLY_WRONG
 
 
 def _by_run(steps: pd.DataFrame) -> defaultdict[str, list[dict[Hashable, Any]]]:
