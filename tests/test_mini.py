@@ -297,7 +297,7 @@ MESSAGES = st.fixed_dictionaries(
 SCRIPTS = st.lists(st.tuples(MESSAGES, ENDS), max_size=7)
 
 
-def asks(*arguments: str, name: str = "add") -> Message:
+def asks(*arguments: Any, name: str = "add") -> Message:
     calls = [{"function": {"name": name, "arguments": text}} for text in arguments]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
@@ -317,7 +317,23 @@ TELLING: list[list[Said]] = [
     [FAILED, GOOD_CALL, ({"role": "assistant", "content": " "}, "stop"), ANSWER],
     [GOOD_CALL] * 6,
     [*[GOOD_CALL] * 4, FAILED, ANSWER],
+    [({"role": "assistant", "content": [{"type": "text", "text": "It is 3."}]}, "stop")],
+    [({"role": "assistant", "content": [{"type": "text", "text": " "}]}, "stop")],
+    [({**GOOD_CALL[0], "content": [{"type": "text", "text": "So"}]}, None), ANSWER],
+    *(
+        [(asks(arguments), None), ANSWER]
+        for arguments in ({"a": 1, "b": 2}, {}, [1], 7, None, '{"a":NaN,"b":1}', '{"a":1E400}', "-Infinity")
+    ),
 ]
+PARTS = [{"type": "text", "text": "Hi"}]
+PAST: list[Message] = [
+    {"role": "user", "content": PARTS},
+    {"role": "assistant", "content": PARTS},
+    {"role": "user", "content": "And now?"},
+    asks({"a": 1, "b": 2}),
+    {"role": "tool", "tool_call_id": "c1", "content": "3"},
+]
+PAST[3]["tool_calls"][0] |= {"id": "c1", "type": "function"}
 
 
 @settings(max_examples=60)
@@ -330,6 +346,10 @@ def test_drawn_scripts(script: list[Said], turns: int, retries: int) -> None:
 @pytest.mark.parametrize("script", TELLING)
 def test_telling_scripts(script: list[Said]) -> None:
     agree(QUESTION, kit_of_sums, script)
+
+
+def test_a_conversation_of_another_program_goes_on() -> None:
+    agree(PAST, kit_of_sums, [GOOD_CALL, ANSWER])
 
 
 def test_a_conversation_goes_on_with_ids_of_its_own() -> None:
@@ -357,14 +377,14 @@ MUTANTS = {
     "every call of a cut reply is refused": (" if call is calls[-1] else None\n", "\n"),
     "ids repeat": ("ids.add(own)", "pass"),
     "broken arguments become {}": ("problems = [str(error)]", "arguments, problems = {}, []"),
-    "broken arguments are sent": ('text = encode({"_raw": text}) if text.strip() else "{}"', "pass"),
+    "broken arguments are sent": ('text = encode({"_raw": text}) if as_text(text).strip() else "{}"', "pass"),
     "no schema": ("problems = problems_of(", "problems = [] and problems_of("),
     "an exit ends the walk": ("except (Exception, SystemExit)", "except Exception"),
     "the last of two equal keys wins": ("if times > 1:", "if times > 2:"),
     "text as JSON": ("value if isinstance(value, str) else encode(value)", "encode(value)"),
     "the reply after its calls": ("if call is calls[-1]:", "if call is calls[0]:"),
     "errors as answers": ('f"ERROR: {outcome.error}"', "str(outcome.error)"),
-    "one turn more": ("while turn < turns:", "while turn <= turns:"),
+    "one turn more": ("range(1, turns + 1)", "range(1, turns + 2)"),
 }
 
 
@@ -431,3 +451,20 @@ def test_it_describes_a_plain_function_as_zoolab_does() -> None:
     described = (theirs.name, theirs.description, theirs.parameters)
     assert (ours.name, ours.description, ours.parameters) == described
     assert json.dumps(ours.parameters) == json.dumps(theirs.parameters)
+
+
+def test_hints_that_it_does_not_know_are_refused_with_their_parameters() -> None:
+    def find(words: list[str], most: int | None, where, exact: bool = True) -> str:  # type: ignore
+        """Find."""
+        return f"{words}{most}{where}{exact}"
+
+    said = "hints of find: expected str, int, float or bool, received ['words', 'most', 'where']"
+    with pytest.raises(TypeError, match=re.escape(said)):
+        mini.define(find)
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    one, two, _ = kit_of_sums()
+    tools = [mini.Tool("add", each.description, each.parameters, print) for each in (one, two)]
+    with pytest.raises(ValueError, match="two tools have one name: add, add"):
+        next(mini.walk([], tools, lambda _: {}))

@@ -16,71 +16,63 @@ exactly one result, and an error is a result, too. `messages[]` keeps what the m
 
 `zoolab.walk(..., envelope="plain")` takes the same steps, and a test compares both. Left out here:
 permission, repair, retrieval, edited steps, forced choices, schemas of answers; calls in text, in
-parallel, async, streamed, of MCP servers, of sub-agents; other APIs, thoughts in text; limits on
-time, cost, repetition, calls of a reply, long results; interrupts; values that JSON lacks; names
-that servers refuse; drafts and rare words of JSON Schema; 1.0 is an integer; hostile texts.
+parallel, async, streamed, of MCP, sub-agents; other APIs, thoughts in text; limits on time, cost,
+repetition, calls of a reply, long results; interrupts; values that JSON lacks; names that servers
+refuse; drafts, rare words of JSON Schema; 1.0 is an integer; hostile texts; hints not in `TYPES`.
 """
 
 import inspect
 import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 import jsonschema
 
 Message = dict[str, Any]
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 CUT: dict[str | None, str] = {
-    "length": "was cut off before its end",
-    "content_filter": "was stopped by a filter",
-    "error": "failed at the endpoint",
+    "length": "the reply was cut off before its end",
+    "content_filter": "the reply was stopped by a filter",
+    "error": "the reply failed at the endpoint",
 }
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     name: str
     description: str
     parameters: dict[str, Any]  # the JSON Schema of the arguments
     function: Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     messages: tuple[Message, ...]  # `messages[]` in the form that every server takes
     tools: tuple[Tool, ...]
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     message: Message
     finish_reason: str | None = None  # why the model stopped, as the server says
 
 
-@dataclass(frozen=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     slot: int  # its place in the reply, from 0
     id: str
     name: str
     arguments: str  # the text that the model wrote
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     arguments: dict[str, Any] | None  # None if the call may not run
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     value: str | None = None  # text as it is, any other value as JSON
     error: str | None = None  # why there is no value, for the model to read
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     kind: Literal["define", "request", "tool_call", "validate", "execute", "result"]
     turn: int  # how many requests there were so far
     slot: int | None  # of the call that the step is about; None if it is about none
@@ -98,28 +90,23 @@ def walk(
     """Ask the model and run its calls until it answers. Yield each step; return all messages."""
     defined = [tool if isinstance(tool, Tool) else define(tool) for tool in tools]
     known = {tool.name: tool for tool in defined}
-    log: list[Message] = []
-    turn = 0
-
-    def step(kind: Any, slot: int | None, record: Any) -> Step:
-        return Step(kind, turn, slot, record, tuple(log))
-
-    yield step("define", None, tuple(known.values()))
-    log += messages
+    if len(known) < len(defined):
+        raise ValueError(f"two tools have one name: {', '.join(tool.name for tool in defined)}")
+    log = [*messages]
+    yield Step("define", 0, None, tuple(defined), ())
     ids = {call["id"] for message in log for call in message.get("tool_calls") or ()}
     failures = Counter[str]()
-    while turn < turns:
-        turn += 1
+    for turn in range(1, turns + 1):
         sent = [sendable(it) for it in log if it["role"] != "assistant" or says_something(it)]
-        request = Request(tuple(sent), tuple(known.values()))
-        yield step("request", None, request)
+        request = Request(tuple(sent), tuple(defined))
+        yield Step("request", turn, None, request, tuple(log))
         said = model(request)
         reply = said if isinstance(said, Reply) else Reply(said)
         calls = read_calls(reply.message, ids)
         if not calls:
             if says_something(reply.message):
                 log.append({k: v for k, v in reply.message.items() if k != "tool_calls"})
-            yield step("tool_call", None, reply)
+            yield Step("tool_call", turn, None, reply, tuple(log))
             failures["all replies"] += 1
             if reply.finish_reason != "error" or turn == turns or failures["all replies"] > retries:
                 return log
@@ -127,21 +114,21 @@ def walk(
         for call in calls:
             if call is calls[-1]:
                 log.append(with_calls(reply.message, calls))
-            yield step("tool_call", call.slot, call)
+            yield Step("tool_call", turn, call.slot, call, tuple(log))
         verdicts = []
         for call in calls:
             end = reply.finish_reason if call is calls[-1] else None
             verdicts.append(validate(call, known, end))
-            yield step("validate", call.slot, verdicts[-1])
+            yield Step("validate", turn, call.slot, verdicts[-1], tuple(log))
         outcomes = []
         for call, verdict in zip(calls, verdicts, strict=True):
             outcomes.append(execute(call, verdict, known))
             if not verdict.problems:
-                yield step("execute", call.slot, outcomes[-1])
+                yield Step("execute", turn, call.slot, outcomes[-1], tuple(log))
         for call, outcome in zip(calls, outcomes, strict=True):
             content = outcome.value if outcome.error is None else f"ERROR: {outcome.error}"
             log.append({"role": "tool", "tool_call_id": call.id, "content": content})
-            yield step("result", call.slot, log[-1])
+            yield Step("result", turn, call.slot, log[-1], tuple(log))
         invalid = [call.name for call in calls if verdicts[call.slot].problems]
         for name in dict.fromkeys(name if name in known else "no tool" for name in invalid):
             failures[name] += 1
@@ -155,6 +142,8 @@ def define(function: Callable[..., Any]) -> Tool:
     hints = get_type_hints(function)
     parameters = inspect.signature(function).parameters
     required = [name for name, each in parameters.items() if each.default is each.empty]
+    if odd := [name for name in parameters if hints.get(name) not in TYPES]:
+        raise TypeError(problem(f"hints of {function.__name__}", "str, int, float or bool", odd))
     properties: dict[str, Any] = {name: {"type": TYPES[hints[name]]} for name in parameters}
     for name in parameters.keys() - required:
         properties[name]["default"] = parameters[name].default
@@ -164,7 +153,9 @@ def define(function: Callable[..., Any]) -> Tool:
 
 
 def says_something(message: Message) -> bool:
-    return bool(message.get("tool_calls") or (message.get("content") or "").strip())
+    content = message.get("content") or ""
+    parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+    return bool(message.get("tool_calls") or "".join(parts).strip())
 
 
 def sendable(message: Message) -> Message:
@@ -173,9 +164,9 @@ def sendable(message: Message) -> Message:
     for call in message.get("tool_calls") or ():
         text = call["function"]["arguments"]
         try:
-            parse_object(text)
+            parse_object(as_text(text))
         except ValueError:
-            text = encode({"_raw": text}) if text.strip() else "{}"
+            text = encode({"_raw": text}) if as_text(text).strip() else "{}"
         calls.append({**call, "function": {**call["function"], "arguments": text}})
     return {**message, "tool_calls": calls} if calls else message
 
@@ -190,8 +181,9 @@ def read_calls(message: Message, ids: set[str]) -> list[ToolCall]:
             number += 1
             own = f"call{number:05d}"
         ids.add(own)
-        function = call["function"]
-        calls.append(ToolCall(slot, own, function["name"], function.get("arguments") or ""))
+        written = call["function"].get("arguments")
+        text = "" if written is None else as_text(written)  # some servers send an object
+        calls.append(ToolCall(slot, own, call["function"]["name"], text))
     return calls
 
 
@@ -217,19 +209,16 @@ def validate(call: ToolCall, tools: Mapping[str, Tool], end: str | None) -> Verd
         except ValueError as error:
             problems = [str(error)]
     if end in CUT:
-        cut = f"the reply {CUT[end]} ({end})"
-        problems.append(problem("arguments", "those of a whole reply", cut))
+        problems.append(problem("arguments", "those of a whole reply", f"{CUT[end]} ({end})"))
     return Verdict(None if problems else arguments, tuple(problems))
 
 
 def execute(call: ToolCall, verdict: Verdict, tools: Mapping[str, Tool]) -> Outcome:
     """Step 5: run a call, if it may. Whatever the function raises is an outcome, too."""
     if verdict.arguments is None:
-        name = call.name or "a tool without a name"
-        return Outcome(error=f"{name}: {'; '.join(verdict.problems)}")
+        return Outcome(error=f"{call.name or 'a tool without a name'}: {'; '.join(verdict.problems)}")
     try:
-        value = tools[call.name].function(**verdict.arguments)
-        return Outcome(value if isinstance(value, str) else encode(value))
+        return Outcome(as_text(tools[call.name].function(**verdict.arguments)))
     except (Exception, SystemExit) as error:
         return Outcome(error=f"{type(error).__name__}: {error}".removesuffix(": "))
 
@@ -237,17 +226,16 @@ def execute(call: ToolCall, verdict: Verdict, tools: Mapping[str, Tool]) -> Outc
 def parse_object(text: str) -> dict[str, Any]:
     """Parse one JSON object, strictly; raise ValueError with what is wrong."""
     text = text.strip(" \t\n\r")
+    what = "one JSON value and nothing after it"
     try:
         value, end = STRICT.raw_decode(text)
         if end < len(text):
-            raise json.JSONDecodeError("Extra data", text, end)
+            raise json.JSONDecodeError(what, text, end)
     except json.JSONDecodeError as error:
-        what = f"valid JSON ({error.msg.lower()})"
-        what = "one JSON value and nothing after it" if error.msg == "Extra data" else what
+        what = what if error.msg == what else f"valid JSON ({error.msg.lower()})"
         at = excerpt(text[error.pos :][:20]) if text[error.pos :] else "the end of the text"
         where = f"{at} at line {error.lineno} column {error.colno}"
         raise ValueError(problem("arguments", what, where)) from None
-    encode(value)  # NaN is not JSON
     if not isinstance(value, dict):
         raise ValueError(problem("arguments", "one JSON object", excerpt(value)))
     return value
@@ -258,6 +246,13 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if times > 1:
             raise ValueError(problem("arguments", "each key once", f"the key {excerpt(key)} twice"))
     return dict(pairs)
+
+
+def finite(text: str) -> float:
+    if abs(float(text)) < float("inf"):  # NaN is not, either
+        return float(text)
+    what = ("a JSON value", text) if text[-1].isalpha() else ("a finite number", excerpt(text))
+    raise ValueError(problem("arguments", *what))
 
 
 def problems_of(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
@@ -277,19 +272,22 @@ def problems_of(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
             for name in [name for name in value if name not in properties]:
                 found.append(problem(f"{at}/{name}", only, excerpt(value[name])))
         else:
-            plain = f"{keyword} {excerpt(wanted)}"
-            rule = words({keyword: wanted}) if keyword in ("type", "enum") else plain
+            rule = words({keyword: wanted}, f"{keyword} {excerpt(wanted)}")
             found.append(problem(at or "arguments", rule, excerpt(value)))
     return list(dict.fromkeys(found))
 
 
-def words(schema: Any) -> str:
+def words(schema: Any, other: str = "a value") -> str:
     match schema:
         case {"enum": values}:
             return "one of " + ", ".join(map(excerpt, values))
         case {"type": kinds}:
             return kinds if isinstance(kinds, str) else " or ".join(kinds)
-    return "a value"
+    return other
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else encode(value)
 
 
 def excerpt(value: Any) -> str:
@@ -299,4 +297,4 @@ def excerpt(value: Any) -> str:
 
 problem = "{}: expected {}, received {}".format
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-STRICT = json.JSONDecoder(object_pairs_hook=unique_keys)
+STRICT = json.JSONDecoder(object_pairs_hook=unique_keys, parse_float=finite, parse_constant=finite)
