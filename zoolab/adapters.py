@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from inspect import isroutine
@@ -70,4 +71,10 @@ def fields_of_others(value: Any) -> dict[str, Any] | None:
         return None
     from zoolab.plugins import TOOLS
 
-    return next((fields for _, read in TOOLS.everything() if (fields := read(value)) is not None), None)
+    found = (TOOLS.attempt(name, _fields, read, value) for name, read in TOOLS.everything())
+    return next((fields for fields in found if fields is not None), None)
+
+
+def _fields(read: Callable[[Any], Any], value: Any) -> dict[str, Any] | None:
+    fields = read(value)
+    return None if fields is None else dict(fields)

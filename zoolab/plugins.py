@@ -6,7 +6,7 @@ A distribution names its things in its own `pyproject.toml`, and needs nothing e
     shouting_keys = "my_package:SHOUTING_KEYS"
 
 zoolab's own plugins do the same. Nothing is looked for before somebody asks for it. A name is looked up in
-what came with zoolab, and if it is not there, in all other distributions.
+what came with zoolab, and if it is not there, in all other distributions. What came with zoolab comes first.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
+from inspect import signature
 from typing import Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, MissingPackage
+from zoolab.extras import EXTRAS
 from zoolab.jsontext import excerpt
 
 #: The steps that a registered fault may happen in. `breaks` gets the arguments of a call as they are on the
@@ -31,7 +33,11 @@ class PluginWarning(UserWarning):
 
 
 class BrokenPlugin(InvalidInput):
-    """Something that is registered cannot be imported, or lacks something."""
+    """Something that is registered cannot be imported, lacks something, or failed when it was used."""
+
+
+class NeedsExtra(BrokenPlugin):
+    """What came with zoolab needs a library that an extra installs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,12 @@ class Command:
     does: str
     #: Takes the options and returns the exit code.
     run: Callable[[Any], int]
-    #: Its options, as `commands.toml` has those of zoolab.
+    #: Its options, as `zoolab/commands/commands.toml` has those of zoolab. `options` maps each option or
+    #: argument (such as "-o --output", or "file") to what argparse's `add_argument` takes; its `type` is a
+    #: word (int, number, path, or names), or a function that takes a text. `actions` maps the name of each
+    #: action to its `does` and `options`; the one that was chosen is `options.action`. `usage` is the line in
+    #: the help. With `takes_command`, what stands behind `--` is `options.command`; with `passes_on`, words
+    #: that it does not know are `options.more`.
     told: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -71,8 +82,10 @@ class Group:
     name: str
     #: What a thing of it is, with its article.
     what: str
-    #: What a thing lacks, in words; empty if it has all that it needs.
-    lacks: Callable[[Any], str]
+    #: Takes a thing and its name; returns what it lacks, in words, or "" if it has all that it needs.
+    lacks: Callable[[Any, str], str]
+    #: A function that looks further, in a module above this one; as an entry point names it.
+    further: str = ""
 
     def check(self, thing: Any, name: str) -> Any:
         """Return a thing that has all that it needs.
@@ -84,7 +97,12 @@ class Group:
         Traceback (most recent call last):
         zoolab.plugins.BrokenPlugin: mine in zoolab.readers has no what, recognises, read; expected a reader
         """
-        lacking = self.lacks(thing)
+        try:
+            lacking = self.lacks(thing, name)
+            if self.further and not lacking:
+                lacking = EntryPoint(name, self.further, self.name).load()(thing)
+        except Exception as error:
+            lacking = f"cannot be used: {_said(error)}"
         if lacking:
             raise BrokenPlugin(f"{name} in {self.name} {lacking}", expected=self.what)
         return thing
@@ -98,10 +116,38 @@ class Group:
         try:
             thing = entry.load()
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            what = f"{entry.name} in {self.name} cannot be imported from {entry.value}: {excerpt(why, 200)}"
-            raise BrokenPlugin(what, advice=f"install {entry.module.partition('.')[0]} again") from error
+            what = f"{entry.name} in {self.name} cannot be imported from {entry.value}: {_said(error)}"
+            if extra := _extra_for(error) if self.is_own(entry.name) else "":
+                what = f"{entry.name} in {self.name} needs the extra {extra!r} of zoolab"
+                raise NeedsExtra(what, advice=f"run: pip install 'zoolab[{extra}]'") from error
+            package = entry.dist.name if entry.dist else entry.module.partition(".")[0]
+            raise BrokenPlugin(what, advice=f"install {package} again") from error
         return self.check(thing, entry.name)
+
+    def is_own(self, name: str) -> bool:
+        """Return whether what has this name came with zoolab."""
+        return name in _own(self.name)
+
+    def call(self, name: str, function: Callable[..., Any], *given: Any) -> Any:
+        """Call a function of what is registered by this name.
+
+        Raises:
+            BrokenPlugin: It failed. What came with zoolab raises its own errors.
+
+        >>> TOOLBOXES.call("mine", lambda: 1 / 0)
+        Traceback (most recent call last):
+        zoolab.plugins.BrokenPlugin: mine in zoolab.toolboxes failed: "ZeroDivisionError: ..."; ...
+        """
+        try:
+            return function(*given)
+        except Exception as error:
+            if self.is_own(name):
+                raise
+            raise BrokenPlugin(f"{name} in {self.name} failed: {_said(error)}", expected=self.what) from error
+
+    def attempt(self, name: str, function: Callable[..., Any], *given: Any) -> Any:
+        """Call it as `call` does; where that raises `BrokenPlugin`, warn of it and return None."""
+        return _or_warn(lambda: self.call(name, function, *given))
 
     def find(self, name: str) -> Any:
         """Return what is registered by this name, or None.
@@ -129,16 +175,12 @@ class Group:
         return found
 
     def entries(self) -> dict[str, EntryPoint]:
-        """Return every entry point by its name, whether or not what it names can be used."""
-        return dict(sorted(_all(self.name).items()))
+        """Return every entry point by its name, zoolab's own first, whether or not it can be used."""
+        return dict(sorted(_all(self.name).items(), key=lambda named: (not self.is_own(named[0]), named[0])))
 
     def usable(self, name: str) -> Any:
         """Return what is registered by this name, or None; warn of what cannot be used."""
-        try:
-            return self.find(name)
-        except BrokenPlugin as error:
-            warnings.warn(str(error), PluginWarning, stacklevel=2)
-            return None
+        return _or_warn(lambda: self.find(name))
 
     def everything(self) -> Iterator[tuple[str, Any]]:
         """Yield each name with what is registered by it; warn of what cannot be used, and leave it out."""
@@ -151,6 +193,8 @@ class Group:
 def registered(module: str, name: str, package: str) -> Any:
     """Return what a plugin registered: a class of a model, a display for `zoolab.plots`, or another name.
 
+    What came with zoolab has its name for good; for `zoolab.models`, others add classes of models only.
+
     Raises:
         ImportError: It cannot be imported, or lacks something.
         AttributeError: Nothing is registered by this name; `package`, if it has one, is not installed.
@@ -158,10 +202,12 @@ def registered(module: str, name: str, package: str) -> Any:
     >>> registered("zoolab.models", "AnthropicModel", "zoolab_connect").__name__
     'AnthropicModel'
     """
-    models = (each for each in MODELS.entries().values() if each.attr == name)
     try:
-        named = DISPLAYS if module == "zoolab.plots" else NAMES
-        value = next((MODELS.load(each) for each in models), None) or named.find(name)
+        if module == "zoolab.models" and not NAMES.is_own(name):
+            models = (MODELS.load(each) for each in MODELS.entries().values() if each.attr == name)
+            value = next((kind for kind in models if isinstance(kind, type)), None)
+        else:
+            value = (DISPLAYS if module == "zoolab.plots" else NAMES).find(name)
     except BrokenPlugin as error:
         raise ImportError(f"{module}.{name} is not here: {error}", name=package or None) from error
     if value is None:
@@ -185,13 +231,35 @@ def _all(group: str) -> Mapping[str, EntryPoint]:
     return {**{each.name: each for each in entry_points(group=group)}, **_own(group)}
 
 
-def _having(texts: tuple[str, ...] = (), calls: tuple[str, ...] = ()) -> Callable[[Any], str]:
-    """Return what checks that a thing has these texts, and these functions."""
+def _or_warn(find: Callable[[], Any]) -> Any:
+    try:
+        return find()
+    except BrokenPlugin as error:
+        warnings.warn(str(error), PluginWarning, stacklevel=3)
+        return None
 
-    def lacks(thing: Any) -> str:
+
+def _said(error: Exception) -> str:
+    return excerpt(f"{type(error).__name__}: {error}", 200)
+
+
+def _extra_for(error: Exception) -> str:
+    """Return the extra of zoolab that installs what could not be imported; empty if none does."""
+    if isinstance(error, MissingPackage):
+        return error.advice.partition("[")[2].partition("]")[0]
+    return EXTRAS.get(str(getattr(error, "name", "")).partition(".")[0], "")
+
+
+def _having(texts: tuple[str, ...] = (), **calls: int) -> Callable[[Any, str], str]:
+    """Return what checks that a thing has these texts, and functions of so many arguments."""
+
+    def lacks(thing: Any, _name: str) -> str:
         missing = [name for name in texts if not _is_text(getattr(thing, name, None))]
         missing += [name for name in calls if not callable(getattr(thing, name, None))]
-        return f"has no {', '.join(missing)}" if missing else ""
+        if missing:
+            return f"has no {', '.join(missing)}"
+        given = ((name, [None] * count) for name, count in calls.items())
+        return next((why for name, each in given if (why := refuses(getattr(thing, name), *each))), "")
 
     return lacks
 
@@ -200,54 +268,108 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
+def _called_with(*given: Any, **named: Any) -> Callable[[Any, str], str]:
+    """Return what checks that a thing can be called so."""
+
+    def lacks(thing: Any, _name: str) -> str:
+        return _is_called(thing) or refuses(thing, *given, **named)
+
+    return lacks
+
+
 def _is_called(thing: Any) -> str:
     return "" if callable(thing) else f"is {excerpt(thing)}, which cannot be called"
 
 
-def _is_display(thing: Any) -> str:
+def refuses(function: Callable[..., Any], *given: Any, **named: Any) -> str:
+    """Return why a function cannot be called so, in words; empty if it can, as far as Python knows.
+
+    >>> refuses(lambda name: name)
+    "takes other arguments: missing a required argument: 'name'"
+    """
+    try:
+        signature(function).bind(*given, **named)
+    except TypeError as error:
+        return f"takes other arguments: {error}"
+    except ValueError:  # Python does not know the arguments of some functions that are written in C
+        return ""
+    return ""
+
+
+def _has_docstring(thing: Any, _name: str) -> str:
     if callable(thing) and not _is_text(getattr(thing, "__doc__", None)):
-        return "has no docstring that says what it shows"
+        return "has no docstring that says what it does"
     return _is_called(thing)
 
 
-def _is_fault(thing: Any) -> str:
-    lacking = _having(("name", "stage", "does"), ("breaks",))(thing)
+def _is_api(thing: Any, name: str) -> str:
+    return _is_named(thing, name) if isinstance(thing, type) else f"is {excerpt(thing)}, which is no class"
+
+
+def _is_fault(thing: Any, name: str) -> str:
+    lacking = _having(("name", "stage", "does"), breaks=1)(thing, name)
     if lacking or thing.stage in STAGES:
-        return lacking
+        return lacking or _is_named(thing, name)
     return f"has the stage {excerpt(thing.stage)}, which is not one of {', '.join(STAGES)}"
 
 
-def _is_any(_: Any) -> str:
-    return ""
+def _is_named(thing: Any, name: str) -> str:
+    own = getattr(thing, "name", name)
+    return "" if own == name else f"calls itself {excerpt(own)}; its name must be that of its entry point"
 
 
 APIS = Group(
     "zoolab.apis",
     "a class as zoolab.apis.interface describes it",
-    _having(("name", "label", "address", "path"), ("to_body", "from_body", "reply")),
+    _is_api,
+    "zoolab.apis.interface:check",
 )
-MODELS = Group("zoolab.models", "a class or function that takes a name and stream=", _is_called)
+MODELS = Group(
+    "zoolab.models", "a class or function that takes a name and stream=", _called_with(None, stream=False)
+)
 FAULTS = Group(
     "zoolab.faults", "a fault: its name, its stage, what it does, and a function breaks", _is_fault
 )
-TOOLBOXES = Group("zoolab.toolboxes", "a function without arguments that returns tools", _is_called)
+TOOLBOXES = Group("zoolab.toolboxes", "a function without arguments that returns tools", _called_with())
 TOOLS = Group(
     "zoolab.tools",
     "a function that takes a tool of a framework and returns the fields of a zoolab.Tool, or None",
-    _is_called,
+    _called_with(None),
 )
 TEXTCALLS = Group(
     "zoolab.textcalls",
     "a function that takes a text and the parameters of each tool by name, and returns `TextCall`s",
-    _is_called,
+    _called_with("", {}),
 )
-READERS = Group("zoolab.readers", "a reader", _having(("what",), ("recognises", "read")))
-DISPLAYS = Group("zoolab.displays", "a function or class that shows a trace", _is_display)
-COMMANDS = Group("zoolab.commands", "a zoolab.plugins.Command", _having(("does",), ("run",)))
-NAMES = Group("zoolab.names", "any value", _is_any)
+READERS = Group("zoolab.readers", "a reader", _having(("what",), recognises=1, read=2))
+TRACES = Group(
+    "zoolab.traces",
+    "what a `Trace` finds by name: a function that takes a trace, or a class of what is made of one",
+    _has_docstring,
+)
+DISPLAYS = Group("zoolab.displays", "a function or class that shows a trace", _has_docstring)
+COMMANDS = Group(
+    "zoolab.commands",
+    "a zoolab.plugins.Command",
+    _having(("does",), run=1),
+    "zoolab.commands.cli:untellable",
+)
+NAMES = Group("zoolab.names", "any value", lambda _thing, _name: "")
 
 #: All groups, by their names.
 GROUPS: Mapping[str, Group] = {
     each.name: each
-    for each in (APIS, MODELS, FAULTS, TOOLBOXES, TOOLS, TEXTCALLS, READERS, DISPLAYS, COMMANDS, NAMES)
+    for each in (
+        APIS,
+        MODELS,
+        FAULTS,
+        TOOLBOXES,
+        TOOLS,
+        TEXTCALLS,
+        READERS,
+        TRACES,
+        DISPLAYS,
+        COMMANDS,
+        NAMES,
+    )
 }

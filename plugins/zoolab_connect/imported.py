@@ -9,7 +9,7 @@ read is registered in the group `zoolab.readers`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from zoolab.adapters import ForeignTool
 from zoolab.apis import APIS, api_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON, excerpt
-from zoolab.plugins import READERS
+from zoolab.plugins import READERS, BrokenPlugin, Reader
 from zoolab.runs import Trace, read_conversation
 from zoolab.tools import ToolRegistry
 from zoolab_connect.readers.found import Conversation, Unread
@@ -72,10 +72,11 @@ def _content(path: Path, unread: Unread) -> list[Any]:
     except OSError as error:
         raise InvalidInput(f"{path.name} cannot be read: {error}", expected="a file of JSON") from None
     try:
-        for _, reader in READERS.everything():
-            opened = reader.opened(content, MAX_BYTES, unread) if reader.opened else None
-            if opened is not None:
-                return list(opened)
+        for name, reader in READERS.everything():
+            if reader.opened is not None:
+                found: list[Any] | None = READERS.attempt(name, _opened, reader.opened, content, unread)
+                if found is not None:
+                    return found
         text = text_in(content)
         if text.lstrip().startswith(("data:", "event:")):  # a stream as it came
             return [{"request": {}, "response": {"body": text}}]
@@ -87,13 +88,18 @@ def _content(path: Path, unread: Unread) -> list[Any]:
         raise InvalidInput(what, expected=error.expected, advice=error.advice) from None
 
 
+def _opened(opened: Callable[..., Sequence[Any] | None], content: bytes, unread: Unread) -> list[Any] | None:
+    found = opened(content, MAX_BYTES, unread)
+    return None if found is None else [*found]
+
+
 def _conversations(values: Sequence[Any], unread: Unread) -> Iterator[Conversation]:
     """Yield the conversations of all values, each by the reader that knows its form."""
     flat = [each for value in values for each in (value if _holds_values(value) else [value])]
-    for _, reader in READERS.everything():
-        if reader.of_whole_file and reader.recognises(flat):
-            yield from _guarded(reader.read(flat, unread), f"the {reader.what}", unread)
-            return
+    whole = _reader_of(flat, whole_file=True)
+    if whole is not None:
+        yield from _guarded(_read_by(*whole, flat, unread), f"the {whole[1].what}", unread)
+        return
     if len(flat) > 1 and all(isinstance(each, dict) and _is_line(each) for each in flat):
         flat = [flat]
     for number, value in enumerate(flat):
@@ -112,10 +118,9 @@ def _holds_values(value: Any) -> bool:
 
 
 def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
-    known = (each for _, each in READERS.everything() if not each.of_whole_file)
-    reader = next((each for each in known if each.recognises(value)), None)
-    if reader is not None:
-        yield from reader.read(value, unread)
+    known = _reader_of(value)
+    if known is not None:
+        yield from _read_by(*known, value, unread)
     elif isinstance(value, list):
         own = Unread()
         if messages := anything_in(value, "messages", own):
@@ -142,6 +147,44 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
             unread.add(place, "it holds no messages")
     else:
         unread.add(place, "it is neither an object nor a list")
+
+
+def _reader_of(value: Any, whole_file: bool = False) -> tuple[str, Reader] | None:
+    """Return the reader that recognises a value, or the values of a whole file, with its name.
+
+    What came with zoolab is asked first: of a file with a value that one of those reads, no other is asked.
+    """
+    for name, reader in READERS.everything():
+        known = reader.of_whole_file is whole_file and READERS.attempt(name, reader.recognises, value)
+        if known and whole_file and not READERS.is_own(name):
+            known = not any(map(_has_own_reader, value))
+        if known:
+            return name, reader
+    return None
+
+
+def _has_own_reader(value: Any) -> bool:
+    found = _reader_of(value)
+    return found is not None and READERS.is_own(found[0])
+
+
+def _read_by(name: str, reader: Reader, value: Any, unread: Unread) -> Iterator[Conversation]:
+    """Yield what a reader finds; what one of others cannot read stands in `unread`, with its name."""
+    if READERS.is_own(name):
+        yield from reader.read(value, unread)
+        return
+    try:
+        yield from READERS.call(name, _all_read_by, reader, value, unread)
+    except BrokenPlugin as error:
+        unread.add(f"the {reader.what}", error.what)
+
+
+def _all_read_by(reader: Reader, value: Any, unread: Unread) -> list[Conversation]:
+    listed = [*reader.read(value, unread)]
+    for each in listed:
+        if not isinstance(each, Conversation):
+            raise TypeError(f"it gave {excerpt(each, 60)}, which is no Conversation")
+    return listed
 
 
 def _told_otherwise(value: Mapping[str, Any]) -> bool:

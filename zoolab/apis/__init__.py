@@ -53,10 +53,6 @@ def apis_by_name(*kinds: type[Api]) -> Mapping[str, Api]:
     return MappingProxyType(found)
 
 
-#: What is registered, and has all that an API needs.
-_GROUP = replace(plugins.APIS, lacks=lambda kind: plugins.APIS.lacks(kind) or check(kind))
-
-
 class _Registered(Mapping[str, Api]):
     """Chat Completions, and the APIs that are registered; each is imported when it is asked for."""
 
@@ -68,7 +64,7 @@ class _Registered(Mapping[str, Api]):
 
     def __iter__(self) -> Iterator[str]:
         yield ChatCompletions.name
-        found = sorted(_GROUP.everything(), key=lambda named: (named[1].place, named[0]))
+        found = sorted(plugins.APIS.everything(), key=lambda named: (named[1].place, named[0]))
         yield from (kind.name for _, kind in found)
 
     def __len__(self) -> int:
@@ -77,7 +73,7 @@ class _Registered(Mapping[str, Api]):
 
 @cache
 def _registered(name: str) -> Api | None:
-    kind = ChatCompletions if name == ChatCompletions.name else _GROUP.find(name)
+    kind = ChatCompletions if name == ChatCompletions.name else plugins.APIS.find(name)
     return None if kind is None else apis_by_name(kind)[name]
 
 

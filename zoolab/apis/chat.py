@@ -143,7 +143,8 @@ class ChatCompletions(Api):
             made, lines = sendable(index, message)
             code = "message_dropped" if made is None else "message_field"
             notes += [warning(code, ("messages", index), line) for line in lines]
-        back = self.from_body(self._written(replace(request, messages=[])))
+        body = self.written(replace(request, messages=[]))
+        back = self.read(body, Reading(body, "the body is", InvalidInput))
         foreign = [index for index, tool in enumerate(back.tools) if _is_foreign(tool)]
         notes += [warning("foreign_tool", ("tools", index)) for index in foreign]
         if back.tool_choice != choice:
@@ -151,12 +152,11 @@ class ChatCompletions(Api):
         notes += [warning("setting_dropped", (key,)) for key in request.settings if key not in back.settings]
         return replace(back, messages=outgoing(request.prefix)[0]), tuple(notes)
 
-    def _written(self, plain: Request) -> Body:
+    def written(self, plain: Request) -> Body:
         settings = without(plain.settings, _OWN_FIELDS)
         return {**settings, **replace(plain, settings={}).body()}
 
-    def from_body(self, body: Any, left: list[str] | None = None) -> Request:
-        reading = Reading(body, "the body is", InvalidInput, left)
+    def read(self, body: Any, reading: Reading) -> Request:
         expected = "an object with a list of messages"
         settings = dict(reading.object(body, expected))
         messages = reading.objects(settings.pop("messages", ""), expected)

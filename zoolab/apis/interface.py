@@ -13,6 +13,7 @@ from inspect import isabstract
 from typing import Any, ClassVar
 
 from zoolab.apis.events import server_sent, too_early
+from zoolab.apis.reading import Reading
 from zoolab.apis.wire_warnings import WireWarning
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import read_table
@@ -188,17 +189,23 @@ class Api(ABC):
             settings: Further fields of the body. OpenAI's names are translated; what only OpenAI knows
                 is left out, the others go as they are. Settings of the request itself win.
 
+        Whoever puts an envelope around the body overrides this and `from_body`; whoever changes what the
+        body itself holds, `written` and `read`, which decide what a `WireWarning` is given for.
+
         Raises `InvalidInput` if a message or a tool has no form here, or a result comes without its call.
         """
         named = {"model": model} if model else {}
         asked = replace(request, settings={**named, **settings, **request.settings})
-        return self._written(self.normalise(asked)[0])
+        return self.written(self.normalise(asked)[0])
 
     @abstractmethod
-    def _written(self, plain: Request) -> Body:
+    def written(self, plain: Request) -> Body:
         """Return the body of a request that is plain already."""
 
     @abstractmethod
+    def read(self, body: Any, reading: Reading) -> Request:
+        """Return the request that a body holds, as `from_body` does; `reading` is how it is read."""
+
     def from_body(self, body: Any, left: list[str] | None = None) -> Request:
         """Return the request that a body holds, in OpenAI's form.
 
@@ -206,6 +213,7 @@ class Api(ABC):
         text stands in their place. Raises `InvalidInput` if it is no request, or, without `left`, has such
         a part.
         """
+        return self.read(body, Reading(body, "the body is", InvalidInput, left))
 
     @abstractmethod
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
@@ -245,7 +253,8 @@ def choice_of(request: Request) -> str:
 
 
 #: What a subclass must say, with the type of each.
-_NEEDED = {"name": str, "label": str, "address": str, "address_from": str, "path": str, "ends": Mapping}
+_TEXTS = ("name", "label", "address", "address_from", "path")
+_NEEDED = {**dict.fromkeys(_TEXTS, str), "ends": Mapping, "place": int}
 
 
 def check(kind: type[Api]) -> str:
@@ -256,6 +265,8 @@ def check(kind: type[Api]) -> str:
     >>> check(Half)
     'Half has no address, address_from, path'
     """
+    if not issubclass(kind, Api):
+        return f"{kind.__name__} is no subclass of zoolab.apis.Api"
     missing = [key for key, wanted in _NEEDED.items() if not isinstance(getattr(kind, key, None), wanted)]
     if missing:
         return f"{kind.__name__} has no {', '.join(missing)}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
 from zoolab.apis import APIS
 from zoolab.errors import InvalidInput
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.replay import ANY_API, Replay, local_model, registered_model
-from zoolab.plugins import MODELS
+from zoolab.plugins import MODELS, refuses
 from zoolab.records import Model
 
 #: What no `--provider` is: the local models, and Chat Completions, which need none.
@@ -35,15 +34,19 @@ def named_model(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -
     if options.local is not None:
         return local_model()(options.local or None, stream=stream)
     if options.provider:
-        return _provider(options.provider)(options.model, base_url=options.base_url, stream=stream)
+        return _provider(options.provider, options.model, options.base_url, stream)
     if is_live(options):
         return OpenAIModel(options.model, base_url=options.base_url, stream=stream)
     return Replay(recording or default, stream=stream)
 
 
-def _provider(name: str) -> Callable[..., Model]:
+def _provider(name: str, model: str | None, base_url: str | None, stream: bool) -> Model:
     make = registered_model(name)
     if make is None or name in _NO_PROVIDERS:
         known = ", ".join(sorted({*MODELS.entries(), *APIS} - _NO_PROVIDERS))
         raise InvalidInput(f"no provider is named {name!r}", expected=f"one of {known}")
-    return make
+    if base_url is None:  # a registered model need not take it
+        return make(model, stream=stream)
+    if refuses(make, model, base_url=base_url, stream=stream):
+        raise InvalidInput(f"the models of {name} take no base_url", advice="leave out --base-url")
+    return make(model, base_url=base_url, stream=stream)

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from zoolab import __version__, plugins
 from zoolab.commands.table import CORE, commands_in
 from zoolab.errors import InvalidInput, LoopError, ZoolabError
-from zoolab.jsontext import visible
+from zoolab.jsontext import excerpt, visible
 from zoolab.plugins import Command, PluginWarning
 
 _TYPES: dict[str, Callable[[str], object]] = {
@@ -26,6 +26,8 @@ _TYPES: dict[str, Callable[[str], object]] = {
     "path": Path,
     "names": lambda text: text.split(","),
 }
+#: Where the parser keeps the command; no option has this name.
+_CHOSEN = "zoolab COMMAND"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,13 +53,17 @@ def run_command(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever is wrong is one line on standard error."""
     try:
         commands = commands_for(arguments[0] if arguments else "")
-        words, command = _divided(arguments, commands)
+        words, behind = _divided(arguments, commands)
         options, more = parser(commands).parse_known_args(words)
-        if more and not commands[options.name].told.get("passes_on"):
-            raise InvalidInput(f"unknown: {' '.join(more)}", advice=f"see zoolab {options.name} --help")
-        options.more = more
-        options.command = command
-        return commands[options.name].run(options)
+        name = getattr(options, _CHOSEN)
+        command = commands[name]
+        if command.told.get("passes_on"):
+            options.more = more
+        elif more:
+            raise InvalidInput(f"unknown: {' '.join(more)}", advice=f"see zoolab {name} --help")
+        if command.told.get("takes_command"):
+            options.command = behind
+        return command.run(options)
     except LoopError as error:
         return _fail(str(error), 1)
     except ZoolabError as error:
@@ -106,7 +112,7 @@ def parser(known: Mapping[str, Command]) -> argparse.ArgumentParser:
     """Return the parser of a command line with these commands."""
     made = _Parser(prog="zoolab", description="Learn LLM tool calling by stepping through it.")
     made.add_argument("--version", action="version", version=f"zoolab {__version__}")
-    commands = made.add_subparsers(dest="name", required=True, metavar="COMMAND")
+    commands = made.add_subparsers(dest=_CHOSEN, required=True, metavar="COMMAND")
     for name, command in known.items():
         added = commands.add_parser(name, help=command.does, usage=command.told.get("usage"))
         _add_options(added, command.told)
@@ -115,12 +121,36 @@ def parser(known: Mapping[str, Command]) -> argparse.ArgumentParser:
 
 def _add_options(parser: argparse.ArgumentParser, told: Mapping[str, Any]) -> None:
     for names, option in told.get("options", {}).items():
-        kind = {"type": _TYPES[option["type"]]} if "type" in option else {}
-        parser.add_argument(*names.split(), **{**option, **kind})
+        kind = option.get("type")
+        known = {"type": kind if callable(kind) else _TYPES[kind]} if kind is not None else {}
+        parser.add_argument(*names.split(), **{**option, **known})
     if "actions" in told:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         for name, action in told["actions"].items():
             _add_options(actions.add_parser(name, help=action["does"]), action)
+
+
+def untellable(command: Command) -> str:
+    """Return why a command cannot stand on a command line, in words; empty if it can.
+
+    >>> untellable(Command("greet", lambda options: 0, {"options": ["who"]}))
+    'has a told that cannot be read: "AttributeError: ... has no attribute ..."'
+    """
+    try:
+        parser({"it": command}).format_help()
+        _try_help(command.told)
+    except Exception as error:
+        return f"has a told that cannot be read: {excerpt(f'{type(error).__name__}: {error}', 200)}"
+    return ""
+
+
+def _try_help(told: Mapping[str, Any]) -> None:
+    """Make the help of a command and of its actions."""
+    trial = _Parser(prog="it", usage=told.get("usage"))
+    _add_options(trial, {"options": told.get("options", {})})
+    trial.format_help()
+    for action in told.get("actions", {}).values():
+        _try_help(action)
 
 
 class _Parser(argparse.ArgumentParser):

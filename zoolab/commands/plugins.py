@@ -8,11 +8,14 @@ from typing import Any
 
 from zoolab.commands.listing import print_json
 from zoolab.jsontext import visible
-from zoolab.plugins import GROUPS, BrokenPlugin, Group
+from zoolab.plugins import GROUPS, BrokenPlugin, Group, NeedsExtra
 
 
 def show_plugins(options: argparse.Namespace) -> int:
-    """List what is registered in each group, or in that of the options; 1 if some of it cannot be used."""
+    """List what is registered in each group, or in that of the options; 1 if some of it is broken.
+
+    What only needs an extra is not broken.
+    """
     found: dict[str, dict[str, Any]] = {
         group.name: {"what": group.what, "entries": [*_entries(group)]}
         for group in GROUPS.values()
@@ -23,15 +26,17 @@ def show_plugins(options: argparse.Namespace) -> int:
     for group_name, group in {} if options.json else found.items():
         print(f"{group_name}: {group['what']}")
         for each in group["entries"]:
-            print(visible(f"  {each['name']:<24} {each['error'] or each['value']}"))
+            print(visible(f"  {each['name']:<24} {each['error'] or each['needs'] or each['value']}"))
     return int(any(each["error"] for group in found.values() for each in group["entries"]))
 
 
 def _entries(group: Group) -> Iterator[dict[str, str | None]]:
     for name, entry in group.entries().items():
-        error = None
+        told = dict[str, str | None](name=name, value=entry.value, error=None, needs=None)
         try:
             group.load(entry)
-        except BrokenPlugin as broken:
-            error = str(broken)
-        yield {"name": name, "value": entry.value, "error": error}
+        except NeedsExtra as error:
+            told["needs"] = str(error)
+        except BrokenPlugin as error:
+            told["error"] = str(error)
+        yield told

@@ -180,8 +180,10 @@ def who_answers(model: Any, options: argparse.Namespace) -> str:
         cut = "; the pieces are cut by zoolab" if options.stream else ""
         return f"{recording.header.made}: {recording.header.who} ({recording.path.name}{cut})"
     if is_live(options):
-        address = model.base_url if options.provider else model.client.base_url
-        return f"live: {model.model} at {scrub(str(address))}"
+        client = about(model).client
+        address = getattr(model, "base_url", None) or getattr(client, "base_url", None)
+        where = "" if address is None else f" at {scrub(str(address))}"
+        return f"live: {about(model).model or options.provider}{where}"
     return f"live: {model.name} on this machine"
 
 

@@ -335,9 +335,9 @@ class Trace(TraceLog):
 
 
 def _registered(name: str, does: str) -> Any:
-    from zoolab.plugins import DISPLAYS
+    from zoolab.plugins import TRACES
 
-    return DISPLAYS.needed(name, does)
+    return TRACES.needed(name, does)
 
 
 class RunOptions(SharedOptions, total=False):

@@ -28,6 +28,7 @@ from zoolab.textcalls.thoughts import spoken
 
 __all__ = ["TextCall", "before_calls", "find_calls", "notes", "notes_on_thought", "readings", "spoken"]
 
+_Read = Callable[[str, Mapping[str, Any]], list[TextCall]]
 _NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -66,11 +67,20 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
 
 
 @cache
-def _registered() -> tuple[Callable[[str, Mapping[str, Any]], list[TextCall]], ...]:
+def _registered() -> tuple[_Read, ...]:
     """Return what reads the calls of further families."""
     from zoolab.plugins import TEXTCALLS  # most texts are searched only for what is thought
 
-    return tuple(read for _, read in TEXTCALLS.everything())
+    def reading(name: str, read: _Read) -> _Read:
+        if TEXTCALLS.is_own(name):
+            return read
+        return lambda text, schemas: TEXTCALLS.attempt(name, _listed, read, text, schemas) or []
+
+    return tuple(reading(name, read) for name, read in TEXTCALLS.everything())
+
+
+def _listed(read: _Read, text: str, schemas: Mapping[str, Any]) -> list[TextCall]:
+    return [replace(call) for call in read(text, schemas)]  # what is no `TextCall` cannot be replaced
 
 
 def notes(text: str) -> tuple[str, ...]:

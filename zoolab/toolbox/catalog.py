@@ -41,12 +41,12 @@ def _tools_of(name: str, worlds: dict[str, ToolRegistry]) -> Iterable[Tool]:
     if name in singles:
         return [singles[name]]
     domain, dot, single = name.partition(".")
-    make: Callable[[], ToolRegistry] | None = OWN.get(domain) or TOOLBOXES.find(domain)
+    make = OWN.get(domain) or TOOLBOXES.find(domain)
     if make is None:
         known = f"{', '.join([*OWN, *TOOLBOXES.entries()])}, or some of {', '.join(singles.names())}"
         raise InvalidInput(f"no tools are named {name!r}", expected=known)
     if domain not in worlds:
-        worlds[domain] = make()
+        worlds[domain] = TOOLBOXES.call(domain, _registry, make)
     tools = worlds[domain]
     if dot and single not in tools:
         raise InvalidInput(f"{domain} has no tool {single!r}", expected=tools.names_as_text())
@@ -57,16 +57,21 @@ def tools_defined(definitions: Iterable[Any]) -> ToolRegistry:
     """Return the tools with these definitions, as a recorded request holds them; others are left out."""
     wanted = list(definitions)
     found = ToolRegistry()
-    for make in _makers():
+    for domain, make in _makers():
         missing = [each for each in wanted if each not in found.schemas()]
         if not missing:
             break
-        for tool in make():
+        for tool in TOOLBOXES.attempt(domain, _registry, make) or ():
             if tool.schema() in missing:
                 found.add(tool)
     return ToolRegistry(tool for each in wanted for tool in found if tool.schema() == each)
 
 
-def _makers() -> Iterator[Callable[[], ToolRegistry]]:
-    yield from OWN.values()
-    yield from (make for _, make in TOOLBOXES.everything())
+def _makers() -> Iterator[tuple[str, Callable[[], Iterable[Tool]]]]:
+    yield from OWN.items()
+    yield from TOOLBOXES.everything()
+
+
+def _registry(make: Callable[[], Iterable[Tool]]) -> ToolRegistry:
+    tools = make()
+    return tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)

@@ -222,8 +222,8 @@ class Anthropic(Translated):
             raise reading.junk(expected)
         return _assistant_in(reading.objects(content, expected), reading)
 
-    def _written(self, plain: Request) -> dict[str, Any]:
-        body = super()._written(plain)
+    def written(self, plain: Request) -> dict[str, Any]:
+        body = super().written(plain)
         parallel = plain.settings.get("parallel_tool_calls")
         if plain.tools and plain.tool_choice != "none" and isinstance(parallel, bool):
             body["tool_choice"]["disable_parallel_tool_use"] = not parallel
@@ -233,8 +233,8 @@ class Anthropic(Translated):
         schema = _enforceable(described["schema"])
         return own if schema is None else {"format": {"type": "json_schema", "schema": schema}, **own}
 
-    def _read(self, body: Any, reading: Reading) -> Request:
-        request = super()._read(body, reading)
+    def read(self, body: Any, reading: Reading) -> Request:
+        request = super().read(body, reading)
         choice = body.get("tool_choice")
         single = choice.get("disable_parallel_tool_use") if choice else None
         if not isinstance(single, bool):

@@ -183,8 +183,8 @@ class Gemini(Translated):
     def recognises(self, body: Mapping[str, Any]) -> bool:
         return "contents" in body
 
-    def from_body(self, body: Any, left: list[str] | None = None) -> Request:
-        return super().from_body(_in_camels(body), left)
+    def read(self, body: Any, reading: Reading) -> Request:
+        return super().read(_in_camels(body), reading)
 
     def tool_form(self, function: Mapping[str, Any]) -> dict[str, Any]:
         schema = function.get("parameters")

@@ -199,8 +199,8 @@ class Ollama(Translated):
         expected = "a chat response with a message"
         return _assistant_in(reading.object(reading.object(body, expected).get("message"), expected), reading)
 
-    def _written(self, plain: Request) -> dict[str, Any]:
-        return super()._written(replace(plain, tools=()) if plain.tool_choice == "none" else plain)
+    def written(self, plain: Request) -> dict[str, Any]:
+        return super().written(replace(plain, tools=()) if plain.tool_choice == "none" else plain)
 
     def _turns(self, messages: list[Message]) -> list[Message]:
         return list(map(_message, messages, tool_names(messages)))

@@ -129,8 +129,8 @@ class Translated(Api):
         notes = Notes()
         choice = choice_of(request)
         messages = self._messages(request, notes)
-        body = self._written(replace(request, messages=[]))
-        back = self.from_body(body)
+        body = self.written(replace(request, messages=[]))
+        back = self.read(body, Reading(body, "the body is", InvalidInput))
         if request.tools and not back.tools:
             notes.add("tools_left_out", ("tools",))
         for index, (tool, made) in enumerate(zip(request.tools, back.tools, strict=bool(back.tools))):
@@ -146,9 +146,6 @@ class Translated(Api):
         notes.add_settings(request.settings, back.settings, self._alias)
         return replace(back, messages=messages), tuple(notes)
 
-    def from_body(self, body: Any, left: list[str] | None = None) -> Request:
-        return self._read(body, Reading(body, "the body is", InvalidInput, left))
-
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
         """Return the assistant message as it comes back, and what of it changed."""
         notes = Notes()
@@ -160,7 +157,7 @@ class Translated(Api):
         """
         return self._read_reply(body, Reading(body, "the endpoint answered", ModelError))
 
-    def _written(self, plain: Request) -> dict[str, Any]:
+    def written(self, plain: Request) -> dict[str, Any]:
         """Return the body of a request that is plain already."""
         body = self._fields(plain.settings)
         messages = list(plain.messages)
@@ -178,7 +175,7 @@ class Translated(Api):
                 body[self._choice] = self._chosen(plain.tool_choice)
         return body
 
-    def _read(self, body: Any, reading: Reading) -> Request:
+    def read(self, body: Any, reading: Reading) -> Request:
         expected = f"an object with a list of {self._conversation}"
         fields = dict(reading.object(body, expected))
         system = self._told_in(fields.pop(self._system, None), reading) if self._system else ""

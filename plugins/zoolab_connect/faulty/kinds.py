@@ -13,6 +13,7 @@ from zoolab import plugins
 from zoolab.errors import InvalidInput
 from zoolab.files import read_table
 from zoolab.jsontext import canonical, digest, excerpt
+from zoolab.jsontext.values import to_json_value
 
 Stage = Literal["define", "request", "tool_call", "execute"]
 
@@ -51,6 +52,19 @@ def fault_named(name: str) -> FaultKind | None:
     """Return zoolab's own fault of that name, or the one that is registered, or None."""
     found: FaultKind | None = FAULTS.get(name) or plugins.FAULTS.find(name)
     return found
+
+
+def broken_by(kind: FaultKind, value: Any) -> Any:
+    """Return what a registered fault makes of arguments or of a value; None if it breaks nothing.
+
+    If its function fails, or makes arguments that are no JSON, a warning names it.
+    """
+    return plugins.FAULTS.attempt(kind.name, _broken, kind, value)
+
+
+def _broken(kind: FaultKind, value: Any) -> Any:
+    made = None if kind.breaks is None else kind.breaks(value)
+    return to_json_value(made) if kind.stage == "tool_call" else made
 
 
 def check_table(names: Iterable[str], broken: Iterable[str]) -> None:

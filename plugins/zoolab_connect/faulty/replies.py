@@ -20,7 +20,7 @@ from zoolab.jsontext import encode
 from zoolab.records import Message, Reply, Request, without
 from zoolab.schema.checker import SchemaChecker
 from zoolab_connect.apis.messages import json_object
-from zoolab_connect.faulty.kinds import FaultKind, FaultPlan, draw
+from zoolab_connect.faulty.kinds import FaultKind, FaultPlan, broken_by, draw
 
 MANY = 20
 MARKUP = "</script><img src=x onerror=\"alert('zoolab')\"><script>alert('zoolab')</script>\x1b[2J"
@@ -391,7 +391,7 @@ def _with_broken_arguments(name: str, at: _At) -> WireCall | None:
 
 def _by_registered(kind: FaultKind, at: _At) -> WireCall | None:
     function = at.call["function"]
-    made = kind.breaks(function.get("arguments")) if kind.breaks is not None else None
+    made = broken_by(kind, function.get("arguments"))
     return None if made is None else {**at.call, "function": {**function, "arguments": made}}
 
 

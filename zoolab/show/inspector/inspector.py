@@ -15,7 +15,7 @@ from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt
 from zoolab.models.assembly import assemble
 from zoolab.models.deltas import listening
-from zoolab.plugins import DISPLAYS
+from zoolab.plugins import TRACES
 from zoolab.records import KINDS, Model, Outcome, Record
 from zoolab.show.block_types import Block, Room, browser_json
 from zoolab.show.blocks import arriving_blocks
@@ -96,7 +96,7 @@ class View:
         """Return the overview of the other trace, and the pairs of steps; nothing if nothing is compared."""
         if self.other is None:
             return None, None
-        comparison = DISPLAYS.needed("compare", "compares traces")(self.trace, self.other)
+        comparison = TRACES.needed("compare", "compares traces")(self.trace, self.other)
         overview = packed(overview_of(self.other, self.stale_from)) | {"words": comparison.words}
         overview["diverges"] = comparison.diverges and list(comparison.diverges)
         return overview, [list(pair) for pair in comparison.pairs]
@@ -148,7 +148,7 @@ class Inspector(anywidget.AnyWidget):
 
     def __init__(self, view: View, model: Model | None = None, tools: Any = None, others: Any = None) -> None:
         self._views = [view]
-        forks = DISPLAYS.usable("fork_verbs")
+        forks = TRACES.usable("fork_verbs")
         self._forks = None if forks is None else forks(model, tools)
         self._others = others
         self._reported = 0.0
