@@ -100,7 +100,8 @@ class Group:
         try:
             lacking = self.lacks(thing, name)
             if self.further and not lacking:
-                lacking = EntryPoint(name, self.further, self.name).load()(thing)
+                problem = EntryPoint(name, self.further, self.name).load()(thing)
+                lacking = problem and f"cannot be used: {problem}"
         except Exception as error:
             lacking = f"cannot be used: {_said(error)}"
         if lacking:
@@ -303,7 +304,9 @@ def _has_docstring(thing: Any, _name: str) -> str:
 
 
 def _is_api(thing: Any, name: str) -> str:
-    return _is_named(thing, name) if isinstance(thing, type) else f"is {excerpt(thing)}, which is no class"
+    if not isinstance(thing, type):
+        return f"is {excerpt(thing)}, which is no class"
+    return _is_named(thing, name) or refuses(thing)
 
 
 def _is_fault(thing: Any, name: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from zoolab.adapters import ForeignTool
 from zoolab.apis import APIS, api_of
+from zoolab.apis.interface import REQUEST_FIELDS
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON, excerpt
 from zoolab.plugins import READERS, BrokenPlugin, Reader
@@ -152,20 +153,29 @@ def _of_value(value: Any, place: str, unread: Unread) -> Iterator[Conversation]:
 def _reader_of(value: Any, whole_file: bool = False) -> tuple[str, Reader] | None:
     """Return the reader that recognises a value, or the values of a whole file, with its name.
 
-    What came with zoolab is asked first: of a file with a value that one of those reads, no other is asked.
+    What came with zoolab is asked first. Others are not asked of what zoolab reads itself.
     """
     for name, reader in READERS.everything():
-        known = reader.of_whole_file is whole_file and READERS.attempt(name, reader.recognises, value)
-        if known and whole_file and not READERS.is_own(name):
-            known = not any(map(_has_own_reader, value))
-        if known:
+        if not READERS.is_own(name) and (
+            any(map(_is_read_here, value)) if whole_file else _is_read_here(value)
+        ):
+            return None
+        if reader.of_whole_file is whole_file and READERS.attempt(name, reader.recognises, value):
             return name, reader
     return None
 
 
-def _has_own_reader(value: Any) -> bool:
-    found = _reader_of(value)
-    return found is not None and READERS.is_own(found[0])
+def _is_read_here(value: Any) -> bool:
+    """Return whether zoolab reads a value itself: a request or messages without unknown fields, or more."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, dict) and _is_line(each) for each in value)
+    if not isinstance(value, dict):
+        return False
+    spoken = api_of(value)
+    if _is_line(value) or (spoken.asks(value) and value.keys() <= spoken.known | REQUEST_FIELDS):
+        return True
+    own = (each for name, each in READERS.everything() if READERS.is_own(name))
+    return any(each.recognises(value) for each in own if not each.of_whole_file)
 
 
 def _read_by(name: str, reader: Reader, value: Any, unread: Unread) -> Iterator[Conversation]:

@@ -65,7 +65,7 @@ class _Registered(Mapping[str, Api]):
     def __iter__(self) -> Iterator[str]:
         yield ChatCompletions.name
         found = sorted(plugins.APIS.everything(), key=lambda named: (named[1].place, named[0]))
-        yield from (kind.name for _, kind in found)
+        yield from (name for name, _ in found if name != ChatCompletions.name)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -112,7 +112,8 @@ def api_of(body: Mapping[str, Any]) -> Api:
     'gemini'
     """
     others = (each for each in APIS.values() if each.name != "openai")
-    return next((each for each in others if each.recognises(body)), APIS["openai"])
+    asked = (each for each in others if plugins.APIS.attempt(each.name, each.recognises, body))
+    return next(asked, APIS["openai"])
 
 
 def translate(request: Request, format: str, model: str = "", **settings: Any) -> WireBody:

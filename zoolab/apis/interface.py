@@ -7,7 +7,7 @@ in `zoolab_connect.apis.translated`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from inspect import isabstract
 from typing import Any, ClassVar
@@ -254,6 +254,11 @@ def choice_of(request: Request) -> str:
 
 #: What a subclass must say, with the type of each.
 _TEXTS = ("name", "label", "address", "address_from", "path")
+_NAMES: Mapping[str, type] = {
+    **dict.fromkeys(("key_from", "also_from"), tuple),
+    **dict.fromkeys(("settings", "own", "nested"), Set),
+    "renamed": Mapping,
+}
 _NEEDED = {**dict.fromkeys(_TEXTS, str), "ends": Mapping, "place": int}
 
 
@@ -276,9 +281,10 @@ def check(kind: type[Api]) -> str:
         return (
             f"the address of {kind.__name__} is {kind.address + kind.path!r}, which is not a URL with a path"
         )
-    names = next((key for key in ("key_from", "also_from") if not isinstance(getattr(kind, key), tuple)), "")
-    if names:
-        return f"{names} of {kind.__name__} is {excerpt(getattr(kind, names))}, which is not a tuple of names"
+    for key, wanted in _NAMES.items():
+        if not isinstance(getattr(kind, key), wanted):
+            shown = excerpt(getattr(kind, key))
+            return f"{key} of {kind.__name__} is {shown}, which is not a {wanted.__name__.lower()} of names"
     if kind.stream_path and kind.streams_unasked:
         return f"{kind.__name__} has a stream_path, so streams_unasked has no meaning"
     unknown = [word for word in kind.ends.values() if word not in ENDS]

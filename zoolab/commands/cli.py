@@ -134,13 +134,13 @@ def untellable(command: Command) -> str:
     """Return why a command cannot stand on a command line, in words; empty if it can.
 
     >>> untellable(Command("greet", lambda options: 0, {"options": ["who"]}))
-    'has a told that cannot be read: "AttributeError: ... has no attribute ..."'
+    'argparse cannot read what it tells: "AttributeError: ... has no attribute ..."'
     """
     try:
         parser({"it": command}).format_help()
         _try_help(command.told)
     except Exception as error:
-        return f"has a told that cannot be read: {excerpt(f'{type(error).__name__}: {error}', 200)}"
+        return f"argparse cannot read what it tells: {excerpt(f'{type(error).__name__}: {error}', 200)}"
     return ""
 
 

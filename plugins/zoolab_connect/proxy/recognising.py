@@ -12,6 +12,7 @@ from functools import cache
 from operator import itemgetter
 from typing import Any
 
+from zoolab import plugins
 from zoolab.apis import APIS, Api
 from zoolab.apis.chat import ChatCompletions
 
@@ -64,12 +65,14 @@ def _marked(headers: Mapping[str, str], among: Iterable[Api]) -> Api | None:
 
 def _by_body(body: Mapping[str, Any], headers: Mapping[str, str]) -> Api | None:
     """Return the API whose request a body is, if its path says nothing."""
-    found = [each for each in watched() if each.asks(body)]
+    found = [each for each in watched() if plugins.APIS.attempt(each.name, each.asks, body)]
     marked = _marked(headers, found)
     if marked is not None or not found:
         return marked
     usual = found[0]
-    return next((each for each in found if each is not usual and each.recognises(body)), usual)
+    others = (each for each in found if each is not usual)
+    known = (each for each in others if plugins.APIS.attempt(each.name, each.recognises, body))
+    return next(known, usual)
 
 
 def api_asked(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Api | None:
