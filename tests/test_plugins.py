@@ -619,18 +619,18 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 101_600
+NODES = 101_686
 #: What they may become, without plots and commands: nothing stands on these.
 CEILING = 95_000
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
     "__main__": 44,
-    "adapters": 230,
+    "adapters": 275,
     "answers": 446,
-    "apis": 6443,
+    "apis": 6501,
     "bound": 126,
-    "commands": 3019,
+    "commands": 3222,
     "errors": 598,
     "extras": 135,
     "fault": 103,
@@ -642,11 +642,11 @@ ROOMS: dict[str, int] = {
     "lint": 1214,
     "loop": 3847,
     "messages": 1940,
-    "mini": 1750,
+    "mini": 1847,
     "models": 7500,
     "options": 520,
     "plots": 3501,
-    "plugins": 877,
+    "plugins": 1357,
     "policy": 3335,
     "records": 2356,
     "repair": 5515,
@@ -659,11 +659,11 @@ ROOMS: dict[str, int] = {
     "show": 16979,
     "steps": 3300,
     "tapes": 288,
-    "text": 1365,
-    "textcalls": 2472,
+    "text": 1378,
+    "textcalls": 2534,
     "tokens": 826,
     "tool_search": 548,
-    "toolbox": 859,
+    "toolbox": 889,
     "tools": 1491,
     "trace": 8479,
 }

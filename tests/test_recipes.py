@@ -41,6 +41,7 @@ print(json.dumps({
     "toolbox": trace.errors == [] or len(trace.errors) == 0,
     "fault": [each for each in broken.to_frame()["fault"].dropna()],
     "error": [error.code for error in broken.errors],
+    "trace": zoolab.plugins.TRACES.needed("to_haiku", "makes haikus")(trace),
     "display": plots.in_capitals(trace),
     "name": zoolab.dozen(),
     "framework": zoolab.tool(soup).invoke({"guests": 3}),
@@ -87,7 +88,8 @@ def installed(tmp_path_factory):
 
 def python(installed: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     named = {"ZOOLAB_MODEL": "some-model", "TELLERS_API_KEY": "none"}
-    environment = {**os.environ, **named, "PYTHONPATH": str(installed)}
+    paths = [str(installed), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, **named, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     return subprocess.run(
         [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -109,6 +111,7 @@ def test_what_the_example_adds_is_used_like_what_zoolab_has(installed, tmp_path)
         "toolbox": True,
         "fault": ["shouting_keys"],
         "error": ["invalid_arguments"],
+        "trace": "define\nrequest\ntool_call",
         "display": "FIVE MINUTES.",
         "name": 12,
         "framework": 6,
@@ -136,6 +139,10 @@ def test_the_command_line_has_the_command_and_the_reader_of_the_example(installe
     made = python(installed, tmp_path, "-m", "zoolab", "inspect", "minutes.json", "-o", "page.html")
     assert made.returncode == 0, made.stderr
     assert "Who is here?" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    walked = python(installed, tmp_path, "-m", "zoolab", "walk", "Who are you?", "--provider", "parrot")
+    assert walked.returncode == 0, walked.stderr
+    assert "live: parrot" in walked.stdout
+    assert "I am a parrot." in walked.stdout
     listed = python(installed, tmp_path, "-m", "zoolab", "plugins", "faults")
     assert "shouting_keys" in listed.stdout
     assert listed.returncode == 0
@@ -152,7 +159,7 @@ def test_each_tool_has_the_description_and_the_example_that_its_recipe_asks_for(
 
 def test_the_page_shows_the_files_of_the_example():
     page = HOW_TO.read_text(encoding="utf-8")
-    for path in ("fault.py", "toolbox.py"):
+    for path in ("fault.py", "toolbox.py", "command.py"):
         assert (EXAMPLE / "zoolab_example" / path).read_text(encoding="utf-8") in page
     for name in GROUPS:
         assert f"`{name}`" in page
