@@ -7,6 +7,8 @@ from zoolab.records import Request
 NUMBER = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 TOOLS = ToolRegistry([Tool("add", "Add.", NUMBER), Tool("now", "The time.", {"type": "object"})])
 NAMES = sorted(APIS)
+#: Those of which a test says one by one what they can say. What is added has tests of its own.
+OWN = ["anthropic", "gemini", "ollama", "openai", "responses"]
 CONVERTED = ["anthropic", "gemini", "ollama"]
 
 USER = {"role": "user", "content": "Grüße, 東京 🌦️"}

@@ -7,7 +7,7 @@ from openai.types.chat import ChatCompletion
 from openai.types.responses import Response
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import ConfigDict, TypeAdapter, with_config
-from talk import CONVERTED, NAMES, USER, answers, asks, call, request
+from talk import CONVERTED, OWN, USER, answers, asks, call, request
 
 from zoolab.apis import APIS, translate, translate_reply
 from zoolab.apis.wire_warnings import CODES as TEXTS
@@ -45,7 +45,7 @@ BARE = {"role": "assistant", "content": None, "tool_calls": [NAMELESS]}
 EXAMPLES = [
     ("tool_choice", "/tool_choice", plain(tools=(tool(),), choice="required"), ["ollama"]),
     ("tool_choice", "/tool_choice", plain(tools=(tool(),), choice="add"), ["ollama"]),
-    ("tool_choice", "/tool_choice", plain(choice="required"), NAMES),
+    ("tool_choice", "/tool_choice", plain(choice="required"), OWN),
     ("tools_left_out", "/tools", plain(tools=(tool(),), choice="none"), ["ollama"]),
     ("strict", "/tools/0/function/strict", plain(tools=(tool(strict=True),)), ["gemini", "ollama"]),
     (
@@ -89,7 +89,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("code", "pointer", "asked", "wires"), EXAMPLES)
 def test_a_warning_is_given_where_it_belongs_and_nowhere_else(code, pointer, asked, wires):
-    assert [name for name in NAMES if (code, pointer) in told(asked, name)] == sorted(wires)
+    assert [name for name in OWN if (code, pointer) in told(asked, name)] == sorted(wires)
 
 
 def told(asked, name):
@@ -104,7 +104,7 @@ def test_every_code_of_the_table_has_an_example():
     assert {code for code, *_ in EXAMPLES} == CODES - {"no_form"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OWN)
 def test_a_usual_request_has_no_warning(name):
     asked = Request(
         [SYSTEM, USER, asks(call()), answers(), {"role": "assistant", "content": "2"}, USER],
@@ -125,7 +125,7 @@ def test_an_image_has_no_form(name):
         translate(Request([IMAGE]), name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OWN)
 def test_what_a_retriever_left_out_is_not_sent_and_no_warning(name):
     asked = plain(**SPEAKS)
     narrowed = replace(asked, withheld=(Withheld("now", 9, 0.1, "rank 9"),))
