@@ -86,20 +86,37 @@ def follow(copy: Path, text: str, name: str = "NAME") -> None:
     commands = re.findall(r"^ {7}\.venv/bin/(pytest|zoolab) (.+)$", text, re.MULTILINE)
     assert any(program == "pytest" for program, _ in commands)
     for program, words in commands:
-        given = words.replace("NAME", name).split()
-        if program == "pytest":
-            command = ["-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *given]
-        else:
-            command = ["-m", "zoolab", *given]
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=copy,
-            env=environment(copy),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{program} {words}\n{done.stdout[-3000:]}{done.stderr[-1000:]}"
+        passes(copy, program, *words.replace("NAME", name).split())
+
+
+#: Tests that speak of all APIs, faults, tools or labs: what a recipe adds must not make them fail.
+BESIDE = {
+    "a tool": ["tests/test_lint.py", "-k", "tool"],
+    "a fault": ["tests/test_faulty.py", "-k", "table or every or each"],
+    "an API": ["tests/test_wire_warnings.py", "tests/test_show_wires.py", "tests/test_plugins.py"],
+    "a lab": ["tests/test_teaching.py", "-k", "weeks or labs or oral or lab"],
+}
+
+
+def passes(copy: Path, program: str, *words: str) -> None:
+    """Run a program in the copy."""
+    quiet = ["-q", "-n0", "-p", "no:cacheprovider"] if program == "pytest" else []
+    done = subprocess.run(
+        [sys.executable, "-m", program, *quiet, *words],
+        cwd=copy,
+        env=environment(copy),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{program} {words}\n{done.stdout[-3000:]}{done.stderr[-1000:]}"
+
+
+def breaks_nothing_else(copy: Path, thing: str) -> None:
+    """Run what else speaks of such things, and the linter."""
+    passes(copy, "ruff", "format", "--no-cache", "plugins", "tests")
+    passes(copy, "ruff", "check", "--no-cache", ".")
+    passes(copy, "pytest", *BESIDE[thing])
 
 
 def test_a_tool_is_added(copy: Path) -> None:
@@ -110,6 +127,7 @@ def test_a_tool_is_added(copy: Path) -> None:
     inserted(world, "world.check_disk_usage]", "world.uptime, ")
     inserted(copy / "tests" / "ready_tools.py", '    (\n        *("support"', textwrap.indent(row, "    "))
     follow(copy, text)
+    breaks_nothing_else(copy, "a tool")
 
 
 @pytest.mark.parametrize("thing", ["a fault", "an API"])
@@ -120,6 +138,7 @@ def test_what_is_one_file_and_one_entry_point_is_added(thing: str, copy: Path) -
     (copy / place).write_text(code, encoding="utf-8")
     is_named(copy, entry)
     follow(copy, text)
+    breaks_nothing_else(copy, thing)
 
 
 def test_a_lab_is_added(copy: Path) -> None:
@@ -133,6 +152,7 @@ def test_a_lab_is_added(copy: Path) -> None:
     other = "def total(prices, convert):\n    return sum(map(convert, prices))\n"
     (folder / "right" / "mapped.py").write_text(other, encoding="utf-8")
     follow(copy, recipe("a lab"), "totals")
+    breaks_nothing_else(copy, "a lab")
 
 
 def test_no_recipe_is_left_out() -> None:

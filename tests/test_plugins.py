@@ -307,7 +307,7 @@ class Faulty(Scripted):
 class Mine(Faulty):
     pass
 
-def watch(name=None, stream=False):
+def watch(name, stream=False):
     return Scripted(["taken"])
 
 experiment = make_of_own = watch
@@ -325,6 +325,9 @@ def none(*given):
 
 def seven(*given):
     return 7
+
+def fieldless(given):
+    return {"name": "field", "colour": "red"}
 
 def listed():
     return [now]
@@ -364,6 +367,7 @@ none = mine:none
 [zoolab.tools]
 fails = mine:fails
 seven = mine:seven
+fieldless = mine:fieldless
 [zoolab.textcalls]
 fails = mine:fails
 none = mine:none
@@ -430,6 +434,7 @@ ASKS = {
     "apis": lambda: sorted(APIS),
     "api": lambda: [api_of({"contents": []}).name, translate(Request([HELLO]), "own").body,
         APIS["own"].from_body(APIS["own"].to_body(Request([HELLO]))).messages[0]],
+    "a model": lambda: zoolab.model_for("watch")(Request([HELLO])).message["content"],
     "a list": lambda: tools_named("listed").names(),
     "no tools": lambda: tools_named("none").names(),
     "failing tools": lambda: tools_named("fails").names(),
@@ -488,9 +493,13 @@ FAILED = {
     "no tools": ("none in zoolab.toolboxes failed: \"TypeError: 'NoneType' object is not iterable\"", []),
     "failing tools": ('fails in zoolab.toolboxes failed: "ValueError: broken for good"', []),
     "another name": ('another in zoolab.faults calls itself "otherwise"', []),
+    "a model": ("taken", []),
     "a list": (["now"], []),
     "defined": (["get_current_time"], []),
-    "a tool": ("namespace(x=1) cannot become a tool", ["fails in zoolab.tools", "seven in zoolab.tools"]),
+    "a tool": (
+        "namespace(x=1) cannot become a tool",
+        [f"{name} in zoolab.tools" for name in ("fails", "seven", "fieldless")],
+    ),
     "a text": (["add"], [f"{name} in zoolab.textcalls" for name in ("fails", "none", "seven")]),
     "a request": ([["Hi", None]], ["bad in zoolab.readers", "own in zoolab.apis"]),
     "messages": ([["Hi", None]], ["bad in zoolab.readers"]),

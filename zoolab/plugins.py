@@ -282,7 +282,7 @@ def _is_called(thing: Any) -> str:
     return "" if callable(thing) else f"is {excerpt(thing)}, which cannot be called"
 
 
-def refuses(function: Callable[..., Any], *given: Any, **named: Any) -> str:
+def refuses(function: Callable[..., Any], /, *given: Any, **named: Any) -> str:
     """Return why a function cannot be called so, in words; empty if it can, as far as Python knows.
 
     >>> refuses(lambda name: name)

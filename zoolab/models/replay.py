@@ -136,9 +136,8 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     if live == "endpoint":
         return OpenAIModel(stream=stream)
     if isinstance(live, str):
-        make = registered_model(live) or partial(local_model(), live)
-        made: Model = make(stream=stream)
-        return made
+        make = registered_model(live)
+        return local_model()(live, stream=stream) if make is None else make(None, stream=stream)
     raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')
 
 
