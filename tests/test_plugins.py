@@ -628,14 +628,14 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 101_686
+NODES = 101_705
 #: What they may become, without plots and commands: nothing stands on these.
 CEILING = 95_000
 NAMES = 50
 ROOMS: dict[str, int] = {
     "__init__": 17,
     "__main__": 44,
-    "adapters": 275,
+    "adapters": 293,
     "answers": 446,
     "apis": 6501,
     "bound": 126,
@@ -652,7 +652,7 @@ ROOMS: dict[str, int] = {
     "loop": 3847,
     "messages": 1940,
     "mini": 1847,
-    "models": 7500,
+    "models": 7501,
     "options": 520,
     "plots": 3501,
     "plugins": 1357,
