@@ -72,7 +72,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
             self.nothing = "no error; whether answers are silently wrong was not graded"
 
     def _summary(self) -> str:
-        sums = ", ".join(f"{number} {in_words(fate)}" for fate, number in self.counts_.sum().items())
+        sums = ", ".join(f"{number} {in_words(str(fate))}" for fate, number in self.counts_.sum().items())
         return f"{sums}, in {self._runs()}"
 
     def _runs(self) -> str:
