@@ -7,17 +7,18 @@ import stat
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
+from moved import AtNoon
 from shell import KEY
 
 from zoolab import Scripted, ToolRegistry, run, tool, with_tools
 from zoolab.errors import InvalidInput, LockHeld, PermissionDenied
 from zoolab.files import locked, write_whole
 from zoolab.policy import Permissions, Policy
+from zoolab.policy import permissions as permissions_module
 from zoolab.policy.permissions import MAX_BYTES, MAX_RULES, PolicyFile, policies_path
 from zoolab.policy.rules import definition
 from zoolab.records import Decision
@@ -360,7 +361,8 @@ def test_processes_forget_nothing_of_each_other(path):
 # The audit log
 
 
-def test_every_decision_is_written_down(tmp_path):
+def test_every_decision_is_written_down(tmp_path, monkeypatch):
+    monkeypatch.setattr(permissions_module, "datetime", AtNoon)
     log = tmp_path / "audit.jsonl"
     permissions = Permissions(Policy(deny=["lost"], allow=["read_file(/pub/**)"]), audit=log)
     safe = Tool("safe", "Safe.", SCHEMA, print)
@@ -391,7 +393,7 @@ def test_every_decision_is_written_down(tmp_path):
     assert list(entry) == ["time", "tool", "risk", "resource", "arguments", "choice", "reason", "who"]
     assert entry["resource"] == "/srv/a*.txt"
     assert json.loads(entry["arguments"]) == A
-    assert abs(datetime.fromisoformat(entry["time"]) - datetime.now(UTC)).total_seconds() < 60
+    assert entry["time"] == "2030-01-02T12:00:00+00:00"
 
 
 def test_a_call_that_deny_denies_is_written_down(tmp_path):
@@ -500,6 +502,7 @@ def test_a_full_disk_allows_nothing(tmp_path):
 LOG = """
 import sys, threading
 from zoolab.policy import Permissions, Policy
+from zoolab.policy import permissions as permissions_module
 from zoolab.tools import Tool
 tool = Tool("note", "Note.", {"type": "object"}, print)
 permissions = Permissions(audit=sys.argv[1])
@@ -524,6 +527,7 @@ FILLED = """
 import json, resource, signal, sys
 from pathlib import Path
 from zoolab.policy import Permissions, Policy
+from zoolab.policy import permissions as permissions_module
 from zoolab.tools import Tool
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path = Path(sys.argv[1])

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from counting import ends
+from moved import AtNoon
 from ready_tools import CALLS, DOMAINS, NOON
 from walks import drive
 
@@ -25,7 +26,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Decision, Limits
 from zoolab.runs import run
-from zoolab_course.worlds import analytics, files
+from zoolab_course.worlds import analytics, clock, files
 from zoolab_course.worlds.analytics import Analytics, analytics_tools
 from zoolab_course.worlds.clock import clock_tools
 from zoolab_course.worlds.devops import DevOps, devops_tools
@@ -413,9 +414,11 @@ def test_the_root_must_be_a_folder(root):
 # Clock
 
 
-def test_the_real_clock_tells_the_time_with_its_offset():
-    told = datetime.fromisoformat(clock_tools().execute("get_current_time", {}))
-    assert abs((datetime.now(UTC) - told).total_seconds()) < 5
+def test_the_real_clock_tells_the_time_with_its_offset(monkeypatch):
+    monkeypatch.setattr(clock, "datetime", AtNoon)
+    told = clock_tools().execute("get_current_time", {})
+    assert told == datetime(2030, 1, 2, 12).astimezone().isoformat()
+    assert datetime.fromisoformat(told).tzinfo is not None
 
 
 @pytest.mark.parametrize(
