@@ -12,10 +12,9 @@ import struct
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,9 +22,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from moved import Moved
 
 from zoolab.errors import InvalidInput
 from zoolab_grader import Callback, Frame, Lab, Student, Wrong, case, grade, grade_cells
+from zoolab_grader import process as process_module
 from zoolab_grader.channel import MAX_TOTAL, Channel, Gone, Late
 from zoolab_grader.isolation import (
     Forked,
@@ -38,7 +39,7 @@ from zoolab_grader.isolation import (
     shut_in,
 )
 from zoolab_grader.process import MAX_MEMORY, PATIENCE, Process, Wait
-from zoolab_grader.usage import THIS_THREAD, Use, queued_in
+from zoolab_grader.usage import Use, queued_in, used_below
 from zoolab_grader.worker.jail import FILTER, FORK, NAMESPACES
 from zoolab_grader.worker.seccomp import Refusals
 
@@ -582,105 +583,150 @@ def test_a_submission_pays_for_all_the_time_that_it_holds_a_job(hold, strongest)
     assert paid[0] > 0.4
 
 
-def short_calls_among_others(isolation: Isolation, does: str) -> tuple[float, float]:
-    """What 60 short calls cost while others want the processors, too, and how long they took; in seconds."""
-    cell = f"import time\ndef f():\n    {does}\n    for _ in range(300_000):\n        pass"
-    measured: list[float] = []
-
-    @case(points=1, hint="")
-    def calls(student: Student, _chance: Random) -> None:
-        """Calls `f`."""
-        student.call("f")
-        began, before = time.monotonic(), student.left
-        for _ in range(60):
-            student.call("f")
-        measured[:] = before - student.left, time.monotonic() - began
-
-    spins = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
-    others = [subprocess.Popen(spins, stdout=subprocess.PIPE) for _ in range(4 * (os.cpu_count() or 1))]
-    try:
-        for other in others:
-            assert other.stdout is not None
-            other.stdout.readline()
-        grade_cells(replace(LAB, seconds=5.0, cases=(calls,)), [cell], isolation)
-    finally:
-        for other in others:
-            other.kill()
-            other.communicate()
-    paid, took = measured
-    return paid, took
-
-
-@pytest.mark.skipif(not Path("/proc/self/schedstat").is_file(), reason="this kernel does not count it")
-@pytest.mark.parametrize(("does", "most"), [("pass", 0.9), ("return", 0.4)])
-def test_short_calls_do_not_pay_for_a_turn_on_a_busy_machine(strongest, does, most):
-    """Neither for their own nor for that of the grader, which an empty call waits for."""
-    paid, took = short_calls_among_others(strongest, does)
-    # How much of it was waiting is the kernel's choice.
-    assert paid < most * took
-
-
-def test_short_calls_pay_for_their_rest_on_a_busy_machine(strongest):
-    paid, _took = short_calls_among_others(strongest, "time.sleep(0.03)")
-    assert paid > 0.5 * 60 * 0.03
-
-
 def test_no_submission_can_make_itself_wait(strongest):
     said = asked(strongest, "import os\ndef f():\n    os.nice(19)")
     assert said == "`f` raised PermissionError: [Errno 1] Operation not permitted (cell 1, line 3)"
 
 
-class Made(Process):
-    """A process whose use of the machine is made up."""
+class Told(Channel):
+    """A channel over which comes what a test says; nobody is at its other end."""
 
-    def __init__(self, uses: list[Use | None], look: float) -> None:
+    def __init__(self, comes: Callable[[float], dict[str, Any]]) -> None:
         here, self.there = socket.socketpair()
-        super().__init__(Channel(here))
-        self.uses, self.look = uses, look
+        super().__init__(here)
+        self.comes = comes
+
+    def receive(self, seconds: float) -> dict[str, Any]:
+        return self.comes(seconds)
+
+    def close(self) -> None:
+        self.there.close()
+        self.socket.close()
+
+
+class Made(Process):
+    """A process whose use of the machine is made up; to look at it takes `look` seconds by the clock."""
+
+    def __init__(self, channel: Channel, uses: list[Use | None], clock: Moved, look: float = 0.0) -> None:
+        super().__init__(channel)
+        self.uses, self.clock, self.look = uses, clock, look
 
     def used(self) -> Use | None:
-        time.sleep(self.look)
+        self.clock.move(self.look)
         return self.uses.pop(0) if len(self.uses) > 1 else self.uses[0]
 
 
-def waited(uses: list[Use | None], seconds: float = 0.2, look: float = 0.0) -> Wait:
-    """A wait that nobody ended, of a grader that needs `look` seconds to see what the process uses."""
-    process = Made(uses, look)
-    wait = Wait(process, seconds)
-    with pytest.raises(Late):
-        wait.message()
-    process.there.close()
-    process.channel.socket.close()
-    return wait
+@dataclass
+class Grader:
+    """The clock of a grader, and the seconds that its own thread has waited for its turn."""
+
+    clock: Moved
+    queued: float = 0.0
+
+    def waited(self, uses: list[Use | None], look: float = 0.0) -> Wait:
+        """A wait of 0.2 seconds that nobody ended; each question for a message takes as long as it may."""
+
+        def nothing(seconds: float) -> dict[str, Any]:
+            self.clock.move(seconds)
+            raise Late
+
+        with closing(Told(nothing)) as channel:
+            wait = Wait(Made(channel, uses, self.clock, look), 0.2)
+            with pytest.raises(Late):
+                wait.message()
+        return wait
+
+    def pays(self, calls: int, uses: list[Use | None], call: float, queued: float) -> float:
+        """What calls of `call` seconds cost, in `queued` of which the grader waits for its own turn."""
+
+        def answer(_seconds: float) -> dict[str, Any]:
+            self.clock.move(call)
+            self.queued += queued
+            return {}
+
+        charged = 0.0
+        with closing(Told(answer)) as channel:
+            process = Made(channel, uses, self.clock)
+            for _ in range(calls):
+                wait = Wait(process, 100.0)
+                wait.message()
+                charged += wait.charged
+            rest = Wait(process, 100.0)
+            rest.end()
+        return charged + rest.charged
 
 
-def test_a_process_that_waits_for_its_turn_is_given_more_time():
-    assert waited([Use(0.0, 0, awake=True)]).waited >= 0.2 * PATIENCE
-    assert waited([None]).waited >= 0.2 * PATIENCE
+@pytest.fixture
+def grader(monkeypatch: pytest.MonkeyPatch) -> Grader:
+    made = Grader(Moved())
+    monkeypatch.setattr(process_module, "time", made.clock)
+    monkeypatch.setattr(process_module, "queued_in", lambda _task: made.queued)
+    return made
 
 
-def test_counted_waiting_costs_nothing_and_other_rest_does():
+def test_a_process_that_waits_for_its_turn_is_given_more_time(grader):
+    assert grader.waited([Use(0.0, 0, awake=True)]).waited == pytest.approx(0.2 * PATIENCE)
+    assert grader.waited([None]).waited == pytest.approx(0.2 * PATIENCE)
+
+
+def test_counted_waiting_costs_nothing_and_other_rest_does(grader):
     slept = [Use(0.0, 0, awake=False, queued=float(second)) for second in range(100)]
-    assert waited(slept).waited >= 0.2 * PATIENCE
-    assert waited([Use(0.0, 0, awake=False, queued=0.0)]).waited < 0.2 * PATIENCE / 2
+    assert grader.waited(slept).waited == pytest.approx(0.2 * PATIENCE)
+    assert grader.waited([Use(0.0, 0, awake=False, queued=0.0)]).waited < 0.2 * PATIENCE / 2
 
 
-def test_a_process_that_sleeps_is_not():
-    assert waited([Use(0.0, 0, awake=False)]).waited < 0.2 * PATIENCE / 2
+def test_a_process_that_sleeps_is_not(grader):
+    assert grader.waited([Use(0.0, 0, awake=False)]).waited < 0.2 * PATIENCE / 2
 
 
-def test_many_processes_pay_for_the_time_in_which_they_are_looked_at():
-    queued = queued_in(THIS_THREAD)
-    many = waited([Use(0.0, 0, awake=False)], look=0.1)
-    assert many.charged > many.waited + 0.09 - (queued_in(THIS_THREAD) - queued)
-    alone = waited([Use(0.0, 0, awake=False, queued=0.0)], look=0.1)
-    assert alone.charged < alone.waited + 0.09
+def test_many_processes_pay_for_the_time_in_which_they_are_looked_at(grader):
+    many = grader.waited([Use(0.0, 0, awake=False)], look=0.1)
+    # One of the looks is the first, before anything was waited for.
+    assert many.charged >= many.waited + 0.1 - 1e-6
+    alone = grader.waited([Use(0.0, 0, awake=False, queued=0.0)], look=0.1)
+    assert alone.charged == pytest.approx(alone.waited)
+
+
+def test_short_calls_do_not_pay_for_a_turn_on_a_busy_machine(grader):
+    """Neither for their own nor for that of the grader, which an empty call waits for."""
+    own = [Use(0.0, 0, awake=False, queued=float(second)) for second in range(1000)]
+    assert grader.pays(60, own, call=0.03, queued=0.0) == pytest.approx(0, abs=0.03)
+    rest: list[Use | None] = [Use(0.0, 0, awake=False, queued=0.0)]
+    assert grader.pays(60, rest, call=0.03, queued=0.03) == pytest.approx(0, abs=1e-6)
+    assert grader.pays(60, rest, call=0.03, queued=0.01) == pytest.approx(60 * 0.02)
+
+
+def test_short_calls_pay_for_their_rest_and_for_what_they_compute(grader):
+    rest: list[Use | None] = [Use(0.0, 0, awake=False, queued=0.0)]
+    assert grader.pays(60, rest, call=0.03, queued=0.0) == pytest.approx(60 * 0.03)
+    work = [Use(float(second), 0, awake=False, queued=0.0) for second in range(1000)]
+    assert grader.pays(60, work, call=0.03, queued=0.0) > 60 * 0.03 + 1
+
+
+def test_the_time_for_which_a_thread_waits_for_its_turn_is_what_linux_counts(tmp_path):
+    (tmp_path / "schedstat").write_text("7000000000 2500000000 99\n")
+    assert queued_in(tmp_path) == 2.5
+    assert queued_in(tmp_path / "gone") == 0.0
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").is_file(), reason="this kernel does not count it")
+def test_waiting_for_a_turn_is_counted_for_few_processes_only():
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as running:
+        few, many = used_below(os.getpid(), 10**6), used_below(os.getpid(), 0)
+        running.communicate(b"\n")
+    assert few is not None
+    assert few.queued is not None
+    assert many is not None
+    assert (many.queued, many.awake) == (None, False)
 
 
 def test_memory_is_counted_over_all_processes():
-    process = Made([Use(0.0, MAX_MEMORY + 1, awake=True)], 0.0)
-    with pytest.raises(Gone, match="too much memory"):
-        Wait(process, 5.0).message()
+    heavy: list[Use | None] = [Use(0.0, MAX_MEMORY + 1, awake=True)]
+    with closing(Told(lambda _seconds: {})) as channel:
+        process = Made(channel, heavy, Moved())
+        process.unseen = 1.0
+        with pytest.raises(Gone, match="too much memory"):
+            Wait(process, 5.0).message()
 
 
 @pytest.mark.parametrize("step", [NAMESPACES, FILTER])
@@ -852,7 +898,7 @@ def test_every_user_is_shut_in_as_nobody(step, user):
 import sys
 sys.path[:0] = [{str(ROOT)!r}, *{[entry for entry in sys.path if entry.endswith("site-packages")]!r}]
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from zoolab_grader import Lab
 from zoolab_grader.isolation import Forked, Forking, plan_for
 with closing(Forking(replace(plan_for(Lab("l", "L", ())), steps=({step!r},)))) as isolation:
