@@ -55,7 +55,7 @@ test("a message has its calls with their arguments and ids, and says what was cu
   const calls = [{ name: "add", arguments: '{"a": 1}', id: "c1" }, { name: "now", arguments: "", id: "" }];
   const message = drawn({ b: "messages", rows: [{ i: 0, role: "assistant", text: "", id: "m", calls, others: "more", cut: 1200 }], before: 0 });
   assert.deepEqual(texts(message, ".zl-said"), ['→ add({"a": 1}) c1', "→ now() ", "more"]);
-  assert.deepEqual(texts(message, "header code"), ["m"]);
+  assert.deepEqual(texts(message, "code"), ["m", "c1"]);
   assert.deepEqual(texts(message, ".zl-key"), ['"a"']);
   assert.deepEqual(texts(message, ".zl-number"), ["1"]);
   assert.deepEqual(texts(message, ".zl-cut"), ["1,200 more characters, left out here"]);

@@ -23,6 +23,7 @@ test("the rail has every step by turn, with its marks and what was noted", () =>
   assert.deepEqual(texts(at.all(".zl-turn")), ["set-up", "turn 1", "turn 2"]);
   assert.deepEqual(at.all(".zl-turn").map(({ style }) => [style.left, style.width]), [["8px", "36px"], ["54px", "164px"], ["228px", "68px"]]);
   assert.deepEqual(at.all(".zl-cell").map(({ style }) => style.left), ["8px", "54px", "86px", "118px", "150px", "182px", "228px", "260px"]);
+  assert.equal(at.one(".zl-rail-inner").style.width, "296px");
   assert.deepEqual(at.all(".zl-cell.zl-stale").map((cell) => cell.dataset.seq), ["4"]);
   assert.deepEqual(at.all("[data-seq=4] .zl-cell-marks span").map((mark) => mark.className), ["zl-is-error", "zl-is-repair"]);
   assert.equal(at.one(".zl-rail").getAttribute("aria-label"), "this trace: 8 steps");
@@ -129,6 +130,12 @@ test("of a long ledger the rows in sight are drawn, and the newest is in sight",
   assert.ok(rows.length < 30 && rows.includes(500));
   assert.equal(list.getAttribute("aria-activedescendant"), at.one(".zl-row[aria-selected=true]").id);
   assert.equal(at.one("[data-i=500]").style.top, "15000px");
+  assert.equal(at.one(".zl-ledger-inner").style.height, "30000px");
+  at.change({ step: 999 });
+  assert.equal(list.scrollTop, 30_000 - 300, "not beyond the end");
+  at.change({ step: 0 });
+  assert.equal(list.scrollTop, 0);
+  assert.equal(list.getAttribute("aria-activedescendant"), at.one("[data-i=0]").id);
 });
 
 // ---- the tabs
@@ -140,6 +147,7 @@ test("the difference says in words what was kept, removed and added", () => {
   assert.equal(at.text(".zl-tab-body .zl-words"), "messages[] 1 -> 2");
   assert.deepEqual(texts(at.all(".zl-diff-row")), [" kept0userhi", "-removed1toolc1 old", "+added1toolc1 new"]);
   assert.deepEqual(at.all(".zl-diff-row").map((row) => row.className.trim()), ["zl-diff-row", "zl-diff-row zl-del", "zl-diff-row zl-ins"]);
+  assert.deepEqual(texts(at.all(".zl-op [aria-hidden=true]")), [" ", "-", "+"], "the sign is for the eye alone");
   assert.deepEqual(JSON.parse(at.text(".zl-fold pre")), [{ op: "add" }]);
   assert.equal(at.text(".zl-fold .zl-cut"), "2 more operations, left out here");
   at.change({ step: 3 });
@@ -150,6 +158,7 @@ test("a tab is chosen by a click and by the keys, round and round", () => {
   const at = shown();
   const chosen = () => at.all(".zl-column[data-side=main] [role=tab]").filter((tab) => tab.getAttribute("aria-selected") === "true").map((tab) => [tab.textContent, tab.tabIndex]);
   assert.deepEqual(chosen(), [["Diff", 0]]);
+  assert.deepEqual(at.all(".zl-column[data-side=main] [role=tab]").map((tab) => tab.tabIndex), [0, -1, -1, -1, -1]);
   at.press("[data-tab=raw]");
   assert.deepEqual([at.tab, chosen()], ["raw", [["Raw wire", 0]]]);
   assert.equal(at.one("[role=tabpanel]").getAttribute("aria-labelledby"), at.one("[data-tab=raw]").id);
@@ -273,6 +282,8 @@ test("the same walk goes on from its last step only, and as far as it may", () =
   assert.equal(editing(2).all("[data-verb]").length, 3);
   const answers = editing(7, { ...LIVE, can: ["answer"] });
   assert.deepEqual([answers.all("[data-then]").length, answers.all("[data-verb]").length], [3, 0]);
+  const forks = editing(7, { ...LIVE, can: ["fork"] });
+  assert.deepEqual([forks.all("[data-then]").length, forks.all("[data-verb]").length], [0, 3]);
   const nothing = shown({ step: 7, live: { ...LIVE, can: ["note"] } });
   assert.ok(!nothing.button("Edit or fork"));
 });

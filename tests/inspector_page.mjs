@@ -107,6 +107,8 @@ test("the head sums the trace up", () => {
   const facts = (more) => texts(shown({ overview: overview({ totals, ...more }) }).all(".zl-totals span"));
   assert.deepEqual(facts({}), ["answered", "8 steps", "2 turns", "1 call", "1 error", "1,234 tokens in, 0 out", "2.0 s"]);
   assert.deepEqual(facts({ outcome: "budget", error: "spent", totals: { ...totals, errors: 0, tokens_in: null, time: "" } }), ["budget", "8 steps", "2 turns", "1 call"]);
+  assert.ok(facts({ error: "spent" }).includes("1 error"));
+  assert.ok(facts({ totals: { ...totals, errors: 0 } }).includes("0 errors"));
   const marks = [0, 0, 0, 0, 16, 0, 0, 0];
   const fork = (forked_at) => facts({ marks, parent: { run_id: "run-0", forked_at } }).at(-1);
   assert.equal(fork(4), "a fork of run-0: step 5, execute, was edited");
@@ -206,12 +208,22 @@ test("sliders that are not linked move alone, and go to the same pair once they 
   assert.deepEqual([at.step, at.otherStep], [5, 5]);
 });
 
+test("a gap is left by a move of that trace alone", () => {
+  const at = compared({ step: 6, other_step: 6 });
+  at.button("First divergence").click();
+  at.button("Sliders linked").click();
+  at.press(".zl-column[data-side=other] [data-seq=3]");
+  assert.equal(at.text(".zl-column[data-side=other] .zl-head h3"), "headline 3");
+});
+
 test("the first divergence is shown, with the gap where one has no step", () => {
   const at = compared({ step: 6, other_step: 6 });
   at.button("First divergence").click();
   assert.equal(at.step, 2);
   assert.equal(at.text(".zl-column[data-side=other] .zl-head"), "No such step in this trace.");
   assert.equal(at.text(".zl-column[data-side=other] .zl-blocks"), "");
+  at.change({ notes: { 0: "look" }, tab: "raw" });
+  assert.equal(at.text(".zl-column[data-side=other] .zl-head"), "No such step in this trace.", "a note does not fill the gap");
   at.change({ step: 4 });
   assert.notEqual(at.text(".zl-column[data-side=other] .zl-head"), "No such step in this trace.", "what Python shows is no gap");
 });
@@ -263,6 +275,9 @@ test("e leads to the next error, d and r open a tab, f edits, ? helps", () => {
   assert.equal(at.one("dialog").open, true);
   at.key("End");
   assert.equal(at.step, 2, "the help has the keys while it is open");
+  const first = shown({ overview: overview({ marks: [1, 0, 0, 0, 0, 0, 0, 0] }), step: 3 });
+  first.key("e");
+  assert.deepEqual([first.step, first.text(".zl-status")], [0, ""]);
   const calm = shown();
   calm.key("e");
   assert.deepEqual([calm.step, calm.text(".zl-status")], [0, "no error in this trace"]);
@@ -391,6 +406,18 @@ test("the step has the focus when the button that had it is gone", () => {
   document.activeElement.blur();
   at.change({ live: { ...PAUSED, can: ["back"] } });
   assert.equal(document.activeElement, document.body, "and takes it from nobody else");
+});
+
+test("a comparison that opens under the focus is brought into sight, and a page that is drawn is not", () => {
+  const at = shown({ live: PAUSED });
+  assert.equal(at.root.shown, 0);
+  at.button("Step").focus();
+  at.change({ other: { ...overview({ run_id: "run-2" }), words: "", diverges: null }, pairs: [[0, 0], [1, 1]] });
+  assert.ok(at.root.shown > 0);
+  const { shown: before } = at.root;
+  at.change({ notes: { 0: "x" } });
+  at.change({ notes: { 0: "y" } });
+  assert.ok(at.root.shown <= before + 1, "it stays in sight no longer than until its panels have come");
 });
 
 test("a page by itself takes the focus, and a widget in a notebook does not", () => {
