@@ -9,7 +9,6 @@ from inspect import isroutine
 from types import MethodType
 from typing import Any, ClassVar, Protocol
 
-from zoolab.plugins import TOOLS, refuses
 from zoolab.tools import P, R_co, Tool
 
 __all__ = ["ForeignTool", "MethodTool", "NamedTool"]
@@ -70,11 +69,15 @@ def fields_of_others(value: Any) -> dict[str, Any] | None:
     """Return the fields of a tool that another framework made, if what is registered knows its form."""
     if isroutine(value) or isinstance(value, Tool | type | partial | str | int):
         return None
+    from zoolab.plugins import TOOLS
+
     found = (TOOLS.attempt(name, _fields, read, value) for name, read in TOOLS.everything())
     return next((fields for fields in found if fields is not None), None)
 
 
 def _fields(read: Callable[[Any], dict[str, Any] | None], value: Any) -> dict[str, Any] | None:
+    from zoolab.plugins import refuses
+
     fields = read(value)
     if fields is not None and (why := refuses(Tool, **fields)):
         raise TypeError(why)
