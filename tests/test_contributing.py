@@ -93,7 +93,7 @@ def follow(copy: Path, text: str, name: str = "NAME") -> None:
 BESIDE = {
     "a tool": ["tests/test_lint.py", "-k", "tool"],
     "a fault": ["tests/test_faulty.py", "-k", "table or every or each"],
-    "an API": ["tests/test_wire_warnings.py", "tests/test_show_wires.py", "tests/test_plugins.py"],
+    "an API": ["tests/test_wire_warnings.py", "tests/test_show_wires.py"],
     "a lab": ["tests/test_teaching.py", "-k", "weeks or labs or oral or lab"],
 }
 
