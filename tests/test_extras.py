@@ -168,7 +168,7 @@ MISSING = [
     ("from zoolab_study.datasets import load; load('selection-cases')", "pandas"),
     ("from zoolab.retrieval import Embeddings; Embeddings()", "wordllama"),
     ("from zoolab_study import Experiment; Experiment.summary.func(None)", "pandas"),
-    ("from zoolab_course.local import load; load('needle')", "needle-rs"),
+    ("from zoolab_course.local import load_engine; load_engine('needle')", "needle-rs"),
     ("import zoolab_connect.mcp as m, zoolab.toolbox.starter as s; m.serve([s.add])", "mcp-types"),
     ("from zoolab_connect.readers.exchanges import cassette_in; cassette_in('')", "yaml"),
     ("from zoolab_study.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
@@ -188,7 +188,7 @@ def test_a_missing_extra_is_one_line():
     ("command", "missing"), [(["experiment", "config.toml"], "pandas"), (["lab"], "jupyterlab")]
 )
 def test_a_command_says_so_before_it_begins(command, missing):
-    code = f"from zoolab.commands.cli import run; import sys; sys.stderr = sys.stdout; run({command})"
+    code = f"from zoolab.commands.cli import run_command; import sys; sys.stderr = sys.stdout; run_command({command})"
     printed = run_without(code, *ALL)
     assert printed == f"zoolab: this needs {missing}; run: pip install 'zoolab[notebook]'\n"
 

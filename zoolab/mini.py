@@ -216,7 +216,7 @@ def validate(call: ToolCall, tools: Mapping[str, Tool], end: str | None) -> Verd
 def execute(call: ToolCall, verdict: Verdict, tools: Mapping[str, Tool]) -> Outcome:
     """Step 5: run a call, if it may. Whatever the function raises is an outcome, too."""
     if verdict.arguments is None:
-        return Outcome(error=f"{call.name or 'a tool without a name'}: {'; '.join(verdict.problems)}")
+        return Outcome(error=f"{call.name or 'a nameless tool'}: {'; '.join(verdict.problems)}")
     try:
         return Outcome(as_text(tools[call.name].function(**verdict.arguments)))
     except (Exception, SystemExit) as error:

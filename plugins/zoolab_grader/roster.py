@@ -170,7 +170,7 @@ def lines_of(text: str, separator: str, number: int = 1) -> Iterator[Line]:
 def cell_value(cell: str) -> str:
     """Return the value of a cell as it is written.
 
-    >>> cell_value('"a ""b"" c"'), value_of(" c")
+    >>> cell_value('"a ""b"" c"'), cell_value(" c")
     ('a "b" c', ' c')
     """
     quoted = re.fullmatch(r'"((?:[^"]|"")*)"', cell)

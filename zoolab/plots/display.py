@@ -119,7 +119,7 @@ class Display:
 def plain_line(value: object, limit: int = 24) -> str:
     """Return any value as one line of text to draw, cut with an ellipsis.
 
-    >>> plain_line("two\\nlines"), plain("x" * 30, 8), plain(None)
+    >>> plain_line("two\\nlines"), plain_line("x" * 30, 8), plain_line(None)
     ('two lines', 'xxxxxxx…', 'None')
     """
     text = value if isinstance(value, str) else str(value) if value is None else excerpt(value, limit)

@@ -110,7 +110,7 @@ def read(raw: str, fits: Callable[[Any], bool] = lambda _: True) -> tuple[Any, i
     (({'$': 1, 'to': 'Ada', 'n': [1, 2]}, 2, True), ({'to': 'Ada'}, 0, False))
     >>> read('{"to": "Ad')
     Traceback (most recent call last):
-    zoolab.repair.reading.Refused: a string is not closed
+    zoolab.repair.unwrapping.Refused: a string is not closed
     """
     value = json_or(..., raw)
     if value is ...:

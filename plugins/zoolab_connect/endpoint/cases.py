@@ -57,7 +57,7 @@ class ReportedCase:
     def of(cls, row: Mapping[str, Any]) -> ReportedCase:
         """Return the case that a row describes; raises `InvalidInput` if it lacks something.
 
-        >>> Case.of({"id": "mine"})
+        >>> ReportedCase.of({"id": "mine"})
         Traceback (most recent call last):
         zoolab.errors.InvalidInput: the case "mine" lacks made; expected id, made, source, ...
         """
