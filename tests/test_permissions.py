@@ -17,6 +17,7 @@ from shell import KEY
 from zoolab import Scripted, ToolRegistry, run, tool, with_tools
 from zoolab.errors import InvalidInput, LockHeld, PermissionDenied
 from zoolab.files import locked, write_whole
+from zoolab.jsontext import encode
 from zoolab.policy import Permissions, Policy
 from zoolab.policy import permissions as permissions_module
 from zoolab.policy.permissions import MAX_BYTES, MAX_RULES, PolicyFile, policies_path
@@ -436,6 +437,93 @@ def test_always_without_a_place_to_keep_it_says_so(path, tmp_path):
     assert Permissions(path=path).settle(READ, A, Decision("always", "I trust it")).reason == "I trust it"
 
 
+@tool(risk="high")
+def restart(service: str) -> str:
+    """Restart a service."""
+    return f"{service} was restarted"
+
+
+def restarts():
+    return Scripted([[("restart", {"service": "cron"})], "Done."])
+
+
+def test_a_person_sees_that_always_holds_for_the_session_only(path):
+    ends = "it holds for this session only, because no policies.json keeps it"
+    trace = run("Go.", [restart], restarts(), ask=lambda _: Decision("always"))
+    assert [step.record for step in trace.steps if isinstance(step.record, Decision)] == [
+        Decision("session", ends)
+    ]
+    page = trace.to_html()
+    protocol = trace.to_markdown()
+    stepped = trace.to_html(interactive=True)
+    assert all(ends in text for text in (page, protocol, stepped))
+    kept = run(
+        "Go.", [restart], restarts(), policy=Permissions(path=path), ask=lambda _: Decision("always", "yes")
+    )
+    assert [step.record for step in kept.steps if isinstance(step.record, Decision)] == [
+        Decision("always", "yes")
+    ]
+    again = trace.fork(0, model=restarts(), ask=lambda _: Decision("always"))
+    assert ends in again.to_markdown()
+    decided = [
+        (step.record, replayed.record)
+        for step, replayed in zip(trace.steps, trace.replay().steps, strict=True)
+    ]
+    assert all(one == other for one, other in decided if isinstance(one, Decision))
+
+
+def broken(path):
+    path.parent.mkdir()
+    path.write_text("{", encoding="utf-8")
+
+
+def folder(path):
+    path.mkdir(parents=True)
+
+
+def denying(path):
+    written(path, deny=["restart"])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (broken, "cannot be used: it is not JSON"),
+        (folder, "Is a directory"),
+        (denying, "policies.json"),
+    ],
+)
+def test_the_model_reads_of_no_file_and_the_person_does(path, tmp_path, spoil, why, recwarn):
+    log = tmp_path / "audit.jsonl"
+    permissions = Permissions(path=path, audit=log)
+    spoil(path)
+    trace = run("Go.", [restart], restarts(), policy=permissions, ask=lambda _: Decision("once"))
+    assert "restart did not run: the policy denies it" in trace.messages[-2]["content"]
+    said = encode(trace.messages)
+    assert not [word for word in (str(tmp_path), "policies", "JSON", "file", "directory") if word in said]
+    assert why in entries(log)[-1]["reason"]
+    assert why in trace.to_html()
+    assert why in trace.errors[0].message
+    warned = [str(each.message) for each in recwarn]
+    assert all(why in each and str(path) in each for each in warned)
+    assert bool(warned) == (spoil is not denying)
+
+
+def test_the_model_does_not_read_why_always_cannot_be_kept(tmp_path):
+    permissions = Permissions(path=tmp_path / "file" / "policies.json")
+    (tmp_path / "file").mkdir(mode=0o500)
+    (tmp_path / "file" / "policies.json.lock").mkdir()  # no lock can be had
+    with pytest.warns(UserWarning, match="always cannot be kept: .*file"):
+        trace = run("Go.", [restart], restarts(), policy=permissions, ask=lambda _: Decision("always"))
+    assert '"restart did not run: the policy denies it"' in trace.messages[-2]["content"]
+    assert "always cannot be kept" in trace.to_html()
+
+
+def test_the_model_reads_what_a_person_says():
+    trace = run("Go.", [restart], restarts(), ask=lambda _: Decision("deny", "not during the day"))
+    assert "restart did not run: not during the day" in trace.messages[-2]["content"]
+
+
 def test_what_the_model_reads_never_says_how_to_get_around_the_person(path):
     @tool(risk="high")
     def erase() -> str:
@@ -555,7 +643,8 @@ def test_a_full_disk_merges_no_entries(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FILLED, tmp_path / "audit.jsonl"], capture_output=True, text=True
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert "UserWarning: the decision cannot be written down: " in done.stderr
     tried, lost, written = json.loads(done.stdout)
     assert (tried, lost, written[-2:]) == (130, [], [4, 5])
 

@@ -20,6 +20,7 @@ from zoolab.records import Decision, Step
 from zoolab.tools import Tool
 
 CHOICES = "[1] once  [2] session  [3] always  [4] deny"
+FOR_NOW = "[1] once  [2] session  [4] deny"
 
 
 class Terminal(io.StringIO):
@@ -51,10 +52,17 @@ def person(monkeypatch):
     return Person(monkeypatch)
 
 
-def pending(arguments=None, risk="high", resource=None, name="wipe"):
+@pytest.fixture(autouse=True)
+def own_place(tmp_path, monkeypatch):
+    """Where always is kept."""
+    monkeypatch.setenv("ZOOLAB_CONFIG", str(tmp_path / "config"))
+
+
+def pending(arguments=None, risk="high", resource=None, name="wipe", policy="of user"):
     """A step that waits."""
     made = Tool(name, "Wipe.", {"type": "object"}, print, risk, resource=resource)
-    steps = walk("Go.", [made], Scripted([[(name, arguments or {})]]))
+    policy = Permissions.of_user() if policy == "of user" else policy
+    steps = walk("Go.", [made], Scripted([[(name, arguments or {})]]), policy=policy)
     return next(step for step in steps if step.status == "pending")
 
 
@@ -89,6 +97,15 @@ def test_all_that_matters_is_shown(person):
 def test_an_answer_means_what_it_says(person, typed, choice):
     person.types(typed)
     assert ask_user(pending()).choice == choice
+
+
+def test_always_is_offered_only_where_something_keeps_it(person):
+    step = pending(policy=None)
+    person.types("3", "always", "2")
+    assert ask_user(step).choice == "session"
+    assert "always" not in person.sees
+    assert f"allow wipe? {FOR_NOW}: " in person.sees
+    assert "it does not say: session holds for every call of wipe" in person.sees
 
 
 def test_session_and_always_hold_for_what_was_shown(person):
@@ -261,7 +278,7 @@ def in_a_notebook(kernel, typed, allow_stdin=True):
 def test_a_notebook_asks_in_its_cell_for_sub_agents_too(kernel):
     printed, asked = in_a_notebook(kernel, "1")
     assert "wiped ['a', 'b', 'w'] []" in printed
-    assert asked == [f"allow wipe? {CHOICES}: "] * 3
+    assert asked == [f"allow wipe? {FOR_NOW}: "] * 3
     assert "\x1b" not in printed
 
 

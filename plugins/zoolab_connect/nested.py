@@ -121,5 +121,6 @@ class ToolEnabled:
         if decision.choice == "pending":
             decision = self._permissions.settle(tool, given, decision)
         if not decision.allowed:
-            raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
+            why = f"allow it with policy= ({decision.reason})"  # the model reads no advice
+            raise PermissionDenied(f"{name} did not run: {decision.told}", advice=why)
         return self.tools.execute(name, plain(given))

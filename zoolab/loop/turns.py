@@ -325,7 +325,7 @@ class Turns:
             elif isinstance(decision, Outcome):
                 outcomes[slot] = decision
             elif not decision.allowed:
-                outcomes[slot] = denied(call, decision.reason)
+                outcomes[slot] = denied(call, decision)
             elif (verdict := self._judge_again(call, verdict, is_last=call is calls[-1])).ok:
                 arguments = verdict.arguments or {}
                 bound = verdict.bound.take(tool, arguments) if isinstance(verdict.bound, Bound) else None

@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 import threading
+import warnings
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -227,6 +228,11 @@ class Permissions:
     def __repr__(self) -> str:
         return f"Permissions({self.policy!r})"
 
+    @property
+    def lasts(self) -> bool:
+        """Whether a policies.json keeps what is allowed for always."""
+        return self._file is not None
+
     @classmethod
     def of_user(cls, policy: Policy | None = None, audit: str | Path | None = None) -> Permissions:
         """Return permissions that share the user's own policies.json; `policies_path` says where it is."""
@@ -242,7 +248,8 @@ class Permissions:
             return self._noted(tool, touched, arguments, decision)
         reason = "; ".join(part for part in (decision.reason, touched.unknown) if part)
         resource = "" if touched.unknown else touched.resource
-        return replace(decision, reason=reason, risk=tool.risk, resource=resource, arguments=dict(arguments))
+        told: dict[str, Any] = {"risk": tool.risk, "resource": resource, "arguments": dict(arguments)}
+        return replace(decision, reason=reason, lasts=self.lasts, **told)
 
     def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
         """Remember what a person said, and return what holds for this call: only allowed ones run."""
@@ -251,12 +258,12 @@ class Permissions:
             decision = Decision("deny", "nobody allowed it", by="nobody")
         if decision.allowed:
             standing = self._judge(tool, touched)
-            decision = standing if standing.choice == "deny" else self._as_kept(decision)
+            decision = standing if standing.choice == "deny" else decision.within(self.lasts)
         decision = self._noted(tool, touched, arguments, decision)
         try:
             self._remember(tool, touched, decision)
         except InvalidInput as error:
-            refusal = Decision("deny", f"{decision.choice} cannot be kept: {error.what}", by="rule")
+            refusal = _refusal(f"{decision.choice} cannot be kept", error)
             return self._noted(tool, touched, arguments, refusal)
         return decision
 
@@ -265,19 +272,11 @@ class Permissions:
         refusal = Decision("deny", f"{tool.name} is a denied tool", by="rule")
         self._noted(tool, Touched.by(tool, arguments), arguments, refusal)
 
-    def _as_kept(self, decision: Decision) -> Decision:
-        """Return what a decision comes to: without a policies.json, always ends with the session."""
-        if decision.choice != "always" or self._file is not None:
-            return decision
-        ends = "it holds for this session only, because no policies.json keeps it"
-        reason = f"{decision.reason}; {ends}" if decision.reason else ends
-        return replace(decision, choice="session", reason=reason)
-
     def _judge(self, tool: Tool, touched: Touched) -> Decision:
         try:
             kept = _NO_RULES if self._file is None else self._file.read()
         except InvalidInput as error:
-            return Decision("deny", error.what, by="rule")  # the model reads it, and needs no advice
+            return _refusal("no rule can be read", error)
         decision = self.policy.judge(tool, touched)
         if decision.choice == "deny":
             return decision
@@ -317,5 +316,11 @@ class Permissions:
             if self._audit is not None:
                 self._audit.note(tool, touched, arguments, decision)
         except InvalidInput as error:
-            return Decision("deny", f"the decision cannot be written down: {error.what}", by="rule")
+            return _refusal("the decision cannot be written down", error)
         return decision
+
+
+def _refusal(why: str, error: InvalidInput) -> Decision:
+    """Deny a call because of a file: a person is warned, and the model does not read of it."""
+    warnings.warn(f"{why}: {error}", stacklevel=2)
+    return Decision("deny", f"{why}: {error.what}", by="rule")

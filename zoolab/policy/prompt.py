@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from typing import Any
+from typing import Any, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.policy.rules import escape
@@ -29,6 +29,7 @@ _ANSWERS = {
 #: hold what a model does then.
 NOBODY = Decision("deny", "nobody was there to allow it", by="nobody")
 _CHOICES = "[1] once  [2] session  [3] always  [4] deny"
+_FOR_NOW = "[1] once  [2] session  [4] deny"
 # Letters that are shown as nothing, though they count as printable.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _ONE_AT_A_TIME = threading.Lock()
@@ -38,7 +39,8 @@ def ask_user(step: Step) -> Decision:
     """Ask whether the call of a pending step may run: for `run(..., ask=ask_user)`.
 
     Shows the tool, its risk, what the call touches and its arguments, and reads the answer with
-    `input`, on a terminal and in a notebook. Session and always hold for what is shown as touched. Where
+    `input`, on a terminal and in a notebook. Session and always hold for what is shown as touched; always
+    is not offered if no policies.json keeps it. Where
     nobody can be asked, or three answers make no sense, the call is denied.
 
     Raises `InvalidInput` if the step is not waiting for approval.
@@ -70,12 +72,13 @@ def describe_call(step: Step) -> list[str]:
     name = harmless(step.call.name if step.call else "?")
     given = _arguments(step)
     more = f"... and {len(given) - MAX_SHOWN:,} characters more" if len(given) > MAX_SHOWN else ""
+    hold = "session and always hold" if decision.lasts else "session holds"
     if not decision.risk:
         touches = "not known"
     elif decision.resource is None:
-        touches = f"it does not say: session and always hold for every call of {name}"
+        touches = f"it does not say: {hold} for every call of {name}"
     elif not decision.resource:
-        touches = "it cannot tell: session and always hold for this call alone"
+        touches = f"it cannot tell: {hold} for this call alone"
     else:
         touches = harmless(json.dumps(decision.resource, ensure_ascii=False))
     return [
@@ -105,16 +108,16 @@ def _ask(step: Step, pending: Decision) -> Decision:
     for line in describe_call(step):
         _say(line)
     whole = _arguments(step)
-    choices = f"{_CHOICES}  [5] show all" if len(whole) > MAX_SHOWN else _CHOICES
+    offered = _CHOICES if pending.lasts else _FOR_NOW
+    choices = f"{offered}  [5] show all" if len(whole) > MAX_SHOWN else offered
     name = harmless(step.call.name) if step.call else "it"
     for _ in range(ATTEMPTS):
         answer = _read(f"allow {name}? {choices}: ")
         if answer is None:
             return NOBODY
-        if answer == "5" and choices != _CHOICES:
+        if answer == "5" and choices != offered:
             _say(whole)
-        elif answer in _ANSWERS:
-            choice: Any = _ANSWERS[answer]
+        elif (choice := cast("Any", _ANSWERS.get(answer))) and (choice != "always" or pending.lasts):
             # What was shown is what holds, even if a link leads elsewhere by now.
             shown = pending.resource if choice in ("session", "always") else None
             return Decision(choice, "answered when asked", escape(shown) if shown else None)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 from zoolab.errors import CallError, InvalidInput, Problem
@@ -132,6 +132,8 @@ class Decision:
     resource: str | None = None
     arguments: Mapping[str, Any] | None = None
     by: Literal["person", "rule", "nobody"] = "person"
+    #: While it is pending: whether always would outlast the session.
+    lasts: bool = True
 
     def __post_init__(self) -> None:
         if self.choice not in _CHOICES:
@@ -145,6 +147,18 @@ class Decision:
         """Whether the call may run."""
         return self.choice in ("once", "session", "always")
 
+    @property
+    def told(self) -> str:
+        """Why it denies, for the model, which reads neither what a rule says nor where it is kept."""
+        return "the policy denies it" if self.by == "rule" else self.reason or "it was denied"
+
+    def within(self, lasts: bool) -> Decision:
+        """Return what it comes to: always holds for the session only if nothing `lasts`, and says so."""
+        if self.choice != "always" or lasts:
+            return self
+        ends = "it holds for this session only, because no policies.json keeps it"
+        return replace(self, choice="session", reason="; ".join(filter(None, (self.reason, ends))))
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -154,8 +168,13 @@ class Failure:
     message: str
     #: The class of the Python exception, if there was one.
     exception: str | None = None
-    #: The reason of the decision that denied the call; empty if it was not denied.
+    #: The reason of the decision that denied the call, for a person; empty if it was not denied.
     reason: str = ""
+
+    @property
+    def in_full(self) -> str:
+        """The message, with the reason that the model does not read."""
+        return self.message if self.reason in self.message else f"{self.message}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -448,7 +448,7 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
     elif error is None:
         told.append(room.code(f"it returned, {type(value).__name__}"[:LINE], python_form(value)))
     else:
-        told.append(room.note("error", f"{error.code}: {error.message}"))
+        told.append(room.note("error", f"{error.code}: {error.in_full}"))
     if outcome.stdout:
         told.append(room.code("what it printed; the model does not see it", outcome.stdout))
     told += room.facts(

@@ -54,7 +54,7 @@ def headline(step: Step) -> str:
         case Decision(choice="pending") as decision:
             return f"waits for permission: {decision.reason}"
         case Decision() as decision:
-            return f"permission: {decision.choice}"
+            return f"permission: {decision.choice}{decision.reason and f' ({decision.reason})'}"
         case Outcome(error=None) as outcome:
             return f"returned {excerpt(outcome.value)} in {outcome.duration_ms:.1f} ms{_origin(outcome)}"
         case Outcome() as outcome:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from zoolab.errors import ERROR_CODES, PermissionDenied, ToolTimeout, TraceBase, ZoolabError
-from zoolab.records import Failure, Fault, Outcome, ToolCall, Verdict
+from zoolab.records import Decision, Failure, Fault, Outcome, ToolCall, Verdict
 from zoolab.running.printed import Printed
 from zoolab.tools import ToolReturn
 
@@ -106,10 +106,10 @@ def refused(call: ToolCall, verdict: Verdict) -> Outcome:
     return _not_run(verdict.error_code or "invalid_arguments", call, f": {problems}")
 
 
-def denied(call: ToolCall, reason: str) -> Outcome:
+def denied(call: ToolCall, decision: Decision) -> Outcome:
     """Make the outcome of a call that had no permission."""
-    reason = reason or "it was denied"
-    return _not_run("permission_denied", call, f" did not run: {reason}", reason)
+    why = f" did not run: {decision.told}"
+    return _not_run("permission_denied", call, why, decision.reason or decision.told)
 
 
 def _not_run(code: str, call: ToolCall, why: str, reason: str = "") -> Outcome:

@@ -82,7 +82,7 @@ def frame_of(traces: Sequence[TraceLog]) -> pd.DataFrame:
             origins[seq] = record.origin or None
             if record.error:
                 code = record.error.code
-                message = failed[slots[seq]] = record.error.message
+                message = failed[slots[seq]] = record.error.in_full
             faulty = faulty or record.fault is not None
             if record.trace is not None:  # all that a sub-agent took, in the row of the step that ran it
                 tokens[seq] = [*map(_count, tokens_used(record.trace.steps))]

@@ -17,7 +17,19 @@ from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import encode_any, is_strict
 from zoolab.loop import Steps, Walk
 from zoolab.messages import Condensed
-from zoolab.records import Fault, Message, Messages, Record, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.records import (
+    Decision,
+    Fault,
+    Message,
+    Messages,
+    Record,
+    Reply,
+    Request,
+    Result,
+    Step,
+    ToolCall,
+    Verdict,
+)
 from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
@@ -370,6 +382,8 @@ class TraceLog(TraceBase):
         given = answer.record if isinstance(answer, Step) else answer
         if step.kind == "define":
             given = as_registry(given).fixed()  # type: ignore[arg-type]
+        if isinstance(given, Decision) and isinstance(step.record, Decision):
+            given = given.within(step.record.lasts)
         self.originals.setdefault(seq, step.record)
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)

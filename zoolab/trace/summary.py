@@ -113,7 +113,7 @@ def _message(step: Step) -> str | None:
     if isinstance(record, Verdict) and not record.ok:
         return "; ".join(problem.message for problem in record.problems)
     if isinstance(record, Outcome) and record.error is not None:
-        return record.error.message
+        return record.error.in_full
     if isinstance(record, Reply):
         return record.shortfall or None
     return excerpt(record.content, 300) if isinstance(record, Result) and record.error_code else None

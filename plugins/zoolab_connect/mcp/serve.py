@@ -84,7 +84,7 @@ def answer_call(
         permissions.settle(tool, arguments, decision)
         return CallAnswer(f"{name} is of {tool.risk} risk, and nobody is here to be asked", failed=True)
     if not decision.allowed:
-        return CallAnswer(f"{name} did not run: {decision.reason}", failed=True)
+        return CallAnswer(f"{name} did not run: {decision.told}", failed=True)
     outcome = runner.run([Job(tool, arguments, tool.timeout)])[0]
     if outcome.error is not None:
         return CallAnswer(outcome.error.message, failed=True)
