@@ -8,6 +8,7 @@ from walks import TOOLS, Watched, check_paired, drive
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
+from zoolab.policy import Permissions
 from zoolab.records import Context, Decision, Limits, Outcome, Reply, ToolCall, Verdict
 from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
@@ -330,3 +331,80 @@ def test_a_result_that_is_not_run_again_keeps_its_mark_of_untrusted_data():
         ask=lambda _step: Outcome("said by a person"),
     )
     assert given.messages[2]["content"] == "said by a person"
+
+
+@tool(risk="high")
+def pay(euros: int) -> str:
+    """Pay."""
+    PAID.append(euros)
+    return "paid"
+
+
+PAID: list[int] = []
+
+
+def paying(*sums):
+    return Scripted([*([("pay", {"euros": euros})] for euros in sums), "Done."])
+
+
+@pytest.mark.parametrize("kind", ["session", "always"])
+def test_a_fork_does_not_inherit_what_was_allowed_later(kind):
+    """The run's own `Permissions` know of it; those that are given to the fork are used as they are."""
+    permissions = Permissions()
+    trace = run("Pay.", [pay], paying(1), policy=permissions, ask=lambda _: Decision(kind))
+    PAID.clear()
+    for step in (0, 1, 2, 3):
+        forked = trace.fork(step, model=paying(7), tools="live")
+        if step < 2:  # later, the call is that of the trace
+            assert [error.code for error in forked.errors] == ["permission_denied"]
+        assert PAID == []
+    second = next(i for i, step in enumerate(trace.steps) if (step.kind, step.turn) == ("request", 2))
+    after = trace.fork(second, model=paying(8), tools="live")
+    assert (PAID, after.errors) == ([8], [])
+    trace.fork(0, model=paying(9), tools="live", policy=permissions)
+    assert PAID == [8, 9]
+
+
+def test_a_fork_leaves_what_a_file_keeps_to_the_file(tmp_path):
+    path = tmp_path / "policies.json"
+    permissions = Permissions(path=path)
+    trace = run("Pay.", [pay], paying(1), policy=permissions, ask=lambda _: Decision("always"))
+    PAID.clear()
+    assert not trace.fork(0, model=paying(7), tools="live").errors
+    path.unlink()
+    assert trace.fork(0, model=paying(8), tools="live").errors[0].code == "permission_denied"
+    last = trace.fork(len(trace) - 2, model=paying(9), tools="live")
+    assert last.errors[0].code == "permission_denied"
+    assert (PAID, path.exists()) == ([7], False)
+
+
+def test_whether_always_can_be_kept_is_said_at_a_call_that_is_not_on_the_tape(tmp_path):
+    for policy, lasts in ((None, False), (Permissions(path=tmp_path / "policies.json"), True)):
+        trace = run("Hi", [pay], Scripted(["Hello"]), policy=policy)
+        for step in (0, 1):
+            waiting = trace.fork(step, model=paying(7)).steps[-1].record
+            assert (waiting.choice, waiting.lasts) == ("pending", lasts)
+
+
+@pytest.mark.parametrize("step", ["x", None, 1.5, [1], 99])
+def test_a_step_that_is_none_is_refused_clearly(step):
+    trace = run("Hi", [], Scripted(["Hello"]))
+    with pytest.raises(InvalidInput, match=r"there is no step .*expected a number below 3 or a step"):
+        trace.fork(step)
+    with pytest.raises(InvalidInput, match="there is no step"):
+        trace.messages_at(step)
+
+
+@pytest.mark.parametrize("name", ["system", "messages", "first_turn", "tape", "self"])
+def test_an_option_of_the_start_is_refused_without_a_wrong_guess(name):
+    trace = run("Hi", [], Scripted(["Hello"]))
+    if name == "self":
+        with pytest.raises(InvalidInput) as caught:
+            trace.fork(0, tapes=1)
+    else:
+        with pytest.raises(InvalidInput) as caught:
+            trace.fork(0, **{name: "x"})
+        assert str(caught.value).startswith(f"fork() has no option '{name}'; there are answer_schema, ")
+    assert "self" not in str(caught.value)
+    with pytest.raises(InvalidInput, match="has no option 'limit'; did you mean 'limits'"):
+        trace.fork(0, limit=1)

@@ -92,6 +92,12 @@ def test_only_traces_and_walks_are_inspected(thing: Any) -> None:
         inspect(thing)
 
 
+def test_only_traces_are_compared() -> None:
+    for thing in ("x", 5, [1]):
+        with pytest.raises(InvalidInput, match=r"cannot compare with .*expected a trace"):
+            inspect(TRACES["plain"], thing)  # type: ignore[arg-type]
+
+
 def test_opening_5000_steps_takes_bounded_work_and_is_small() -> None:
     trace = long_trace()
     assert lines_of(lambda: inspect(trace).get_state()) < 500 * len(trace)

@@ -603,6 +603,9 @@ except (ImportError, AttributeError) as error:
 else:
     raise AssertionError("a plugin is here")
 assert not trace.inspect().live["verbs"].get("look")
+every = {}
+exec("from zoolab import *", every)
+assert every["run"] is zoolab.run and "experiment" not in every
 try:
     trace.fork(1)
 except zoolab.errors.InvalidInput as error:
@@ -625,6 +628,16 @@ def test_the_core_runs_without_any_plugin(tmp_path):
     told(["-S", "-c", ALONE], tmp_path, path, alone=True)
     walked = told(["-S", "-m", "zoolab", "walk", "What is 42 + 58?"], tmp_path, path, alone=True)
     assert "100" in walked.stdout
+    code = "from zoolab.commands.asking import _provider; _provider('anthropic')"
+    refused = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    said = "no provider is named 'anthropic'; install all of zoolab: no provider is here"
+    assert said in refused.stderr
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.

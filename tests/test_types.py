@@ -50,10 +50,66 @@ as_registry(double)
 assert_type(tool(lambda a, b: a, name="first", param_names=["a", "b"]).name, str)
 """
 
+#: The same for forks and experiments.
+STUDY = """
+from collections.abc import Mapping
+from typing import Any
 
-def test_a_tool_keeps_the_signature_of_its_function(tmp_path):
+import pandas as pd
+
+from zoolab import Decision, Limits, Reply, Request, Scripted, experiment, run, tool
+from zoolab_study import Case, Run, Setup
+
+@tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+trace = run("Hi", [add], Scripted(["Hello"]))
+trace.fork(0, limits=Limits(turns=2), envelope="plain", ask=lambda _: Decision("once"))
+trace.fork(0, system="x")  # E
+trace.fork(0, messages=[])  # E
+trace.fork(0, first_turn=2)  # E
+trace.fork(0, tape=None)  # E
+
+def model(request: Request) -> Reply:
+    return Reply({"role": "assistant", "content": "Hi"})
+
+def brief(setup: Setup) -> Setup:
+    return setup
+
+def short(run: Run) -> bool:
+    return True
+
+def told(run: Run) -> dict[str, float]:
+    return {"length": 1.0}
+
+def untyped(run):  # type: ignore[no-untyped-def]
+    return 1
+
+case: dict[str, object] = {"id": "a", "prompt": "1 + 2?"}
+script = Scripted(["3"])
+experiment(["1 + 2?"], None, model)
+experiment([Case("a", "1 + 2?"), case, "3"], {"brief": brief, "plain": {}}, {"m": model, "s": script})
+experiment(pd.DataFrame([case]), {1: {"system": "x"}}, {"m": lambda seed: model, "n": lambda: script})
+experiment((case for _ in "a"), models=lambda seed, case: model, scorers=[short, "answer"], tools="recorded")
+experiment([case], models=Scripted(["3"]), scorers={"short": short, "told": told, "u": untyped}, tools=[add])
+experiment([case], models=Scripted, scorers=told, tools=add)
+experiment(3, {}, {})  # E
+experiment([3], {}, {})  # E
+experiment(["a"], 3, model)  # E
+experiment(["a"], {"v": 3}, model)  # E
+experiment(["a"], {}, 3)  # E
+experiment(["a"], {}, {"m": 3})  # E
+experiment(["a"], {}, model, scorers=3)  # E
+experiment(["a"], {}, model, scorers=[3])  # E
+experiment(["a"], {}, model, tools="other")  # E
+"""
+
+
+@pytest.mark.parametrize("text", [SAMPLE, STUDY], ids=["tools", "study"])
+def test_a_type_checker_finds_what_is_wrong_and_no_more(tmp_path, text):
     sample = tmp_path / "sample.py"
-    sample.write_text(SAMPLE, encoding="utf-8")
+    sample.write_text(text, encoding="utf-8")
     cache = Path(__file__).parents[1] / ".mypy_cache"
     command = [
         sys.executable,
@@ -65,7 +121,7 @@ def test_a_tool_keeps_the_signature_of_its_function(tmp_path):
         str(sample),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    expected = {n for n, line in enumerate(SAMPLE.split("\n"), 1) if line.endswith("# E")}
+    expected = {n for n, line in enumerate(text.split("\n"), 1) if line.endswith("# E")}
     found = {int(n) for n in re.findall(r"^sample\.py:(\d+): error", done.stdout, re.MULTILINE)}
     assert found == expected, done.stdout + done.stderr
 

@@ -32,11 +32,11 @@ def passes_on(
         passed = [one for one in signature(inner).parameters.values() if one.name not in taken]
         with_default = [one for one in passed if one.default is not Parameter.empty]
         shown += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in with_default]
-        known = {one.name for one in shown}
+        known = {one.name for one in shown if one.name != "self"}
 
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            refuse_unknown(function.__name__, kwargs, known)
+            refuse_unknown(function.__name__, kwargs, known, left_out=without)
             return function(*args, **kwargs)
 
         checked.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
@@ -45,8 +45,16 @@ def passes_on(
     return decorate
 
 
-def refuse_unknown(function: str, given: Iterable[str], known: Collection[str], advice: str = "") -> None:
+def refuse_unknown(
+    function: str,
+    given: Iterable[str],
+    known: Collection[str],
+    advice: str = "",
+    left_out: Collection[str] = (),
+) -> None:
     """Raise `UnknownOption` for a name that is not known, and name the one that was meant.
+
+    A name of `left_out` is meant as it is.
 
     >>> refuse_unknown("walk", ["sistem"], ["system", "limits"])
     Traceback (most recent call last):
@@ -56,7 +64,7 @@ def refuse_unknown(function: str, given: Iterable[str], known: Collection[str], 
         if name not in known:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, known, 1)
+            near = [] if name in left_out else get_close_matches(name, known, 1)
             meant = (
                 f"did you mean {near[0]!r}?" if near else advice or f"there are {', '.join(sorted(known))}"
             )

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.machinery import PathFinder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ def lazily(
     """Return the `__getattr__`, `__dir__` and `__all__` of a package that offers its modules and more.
 
     Those stand in `__init__.pyi`, if it is there, in lines such as `from package.module import name as name`.
-    A name from another package (`from other_package import name as name`) is not imported from there. The
+    A name from another package (`from other_package import name as name`) is not imported from there, and
+    stands in `__all__` only if there is such a package. The
     function `registered` of the module `others` gets this package, the name and that package, or "" for a
     name that is not in the stub; it returns the value or raises AttributeError.
 
@@ -29,6 +31,8 @@ def lazily(
     home_of = _names_in(f"{sys.modules[package].__file__}i")
     home_of = {name: home for name, home in home_of.items() if home != package}
     top = package.partition(".")[0]
+    tops = {home.partition(".")[0] for home in home_of.values()}
+    here = {top, *(other for other in tops - {top} if PathFinder.find_spec(other))}
 
     def get(name: str) -> "Any":
         from importlib.util import find_spec
@@ -57,7 +61,7 @@ def lazily(
         special = [name for name in vars(module) if name.startswith("__")]
         return sorted({*home_of, *special, *(name for name in inner if not name.startswith("_"))})
 
-    return get, names, sorted(home_of)
+    return get, names, sorted(name for name, home in home_of.items() if home.partition(".")[0] in here)
 
 
 def _names_in(stub: str) -> dict[str, str]:

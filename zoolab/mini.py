@@ -15,10 +15,10 @@ Three rules explain most of the code. Arguments are text until they are validate
 exactly one result, and an error is a result, too. `messages[]` keeps what the model wrote.
 
 `zoolab.walk(..., envelope="plain")` takes the same steps, and a test compares both. Left out here:
-permission, repair, retrieval, edited steps, forced choices, schemas of answers; calls in text, in
-parallel, async, streamed, of MCP, sub-agents; other APIs, thoughts in text; limits on time, cost,
-repetition, calls of a reply, long results; interrupts; values that JSON lacks; names that servers
-refuse; drafts, rare words of JSON Schema; 1.0 is an integer; hostile texts; hints not in `TYPES`.
+permission, repair, retrieval, edits, forced choices, schemas of answers; calls in text, parallel,
+async, streamed, of MCP; sub-agents; other APIs; thoughts; limits on time, cost, repetition, calls
+of a reply, long results; interrupts; values that JSON lacks; names that servers refuse; drafts and
+rare words of JSON Schema; 1.0 is an integer; hostile texts; hints not in `TYPES`.
 """
 
 import inspect
@@ -216,7 +216,8 @@ def validate(call: ToolCall, tools: Mapping[str, Tool], end: str | None) -> Verd
 def execute(call: ToolCall, verdict: Verdict, tools: Mapping[str, Tool]) -> Outcome:
     """Step 5: run a call, if it may. Whatever the function raises is an outcome, too."""
     if verdict.arguments is None:
-        return Outcome(error=f"{call.name or 'a nameless tool'}: {'; '.join(verdict.problems)}")
+        said = "; ".join(verdict.problems)
+        return Outcome(error=f"{call.name or 'a tool without a name'}: {said}")
     try:
         return Outcome(as_text(tools[call.name].function(**verdict.arguments)))
     except (Exception, SystemExit) as error:

@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from zoolab.policy import Permissions, Policy
     from zoolab.retrieval import Retriever
 
-__all__ = ["Options", "SharedOptions", "WalkOptions"]
+__all__ = ["ForkOptions", "Options", "SharedOptions", "WalkOptions"]
 
 
-class SharedOptions(TypedDict, total=False):
-    """The options of `walk` and of `run` that are the same, for type checkers."""
+class ForkOptions(TypedDict, total=False):
+    """The options of `Trace.fork` for type checkers: those of what comes after a step."""
 
-    system: str | None
-    messages: Iterable[Message]
     tool_choice: str
     policy: Policy | Permissions | None
     repair: Repairer | None
@@ -35,11 +33,18 @@ class SharedOptions(TypedDict, total=False):
     deny: Collection[str]
     calls: Literal["native", "text", "auto"] | None
     envelope: Envelope
-    first_turn: int
     find_tools: bool
     answer_schema: Any
     condense: Callable[[list[Message]], Iterable[Message]] | None
     on_delta: Callable[[dict[str, Any]], object] | None
+
+
+class SharedOptions(ForkOptions, total=False):
+    """The options of `walk` and of `run` that are the same, for type checkers."""
+
+    system: str | None
+    messages: Iterable[Message]
+    first_turn: int
 
 
 class WalkOptions(SharedOptions, total=False):

@@ -11,24 +11,26 @@ import tempfile
 import threading
 import time
 from array import array
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from zoolab.errors import InvalidInput, ModelError, ZoolabError
 from zoolab.files import heal, make_folder
 from zoolab.jsontext import excerpt
-from zoolab.loop import walk
+from zoolab.loop import Tools, walk
 from zoolab.models.about import about
 from zoolab.models.endpoint import ApiModel
 from zoolab.options import Options
 from zoolab.policy import Policy
+from zoolab.records import Model
 from zoolab.running.interrupts import Hold
 from zoolab.runs import Trace
+from zoolab.tools import Tool
 from zoolab_connect.faulty import Faulty
 from zoolab_study.cases import UNSAID, Case, Run, Scorer, Setup, cases_in, json_form
 from zoolab_study.design import Plan, Task, Variant, check_described, variants_in
@@ -56,11 +58,19 @@ _TRIES = 4
 #: The fields of a setup that are passed on to `walk` by name, as they are.
 _OPTIONS = {each.name for each in fields(Options)} - {"policy"}
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What is asked: cases, as records, dicts or questions, or the rows of a data frame.
+Cases: TypeAlias = "Iterable[Case | Mapping[str, Any] | str] | pd.DataFrame"
+#: Who is asked: a model, or a function that makes one for each run; or several by name.
+Models: TypeAlias = "Model | Callable[..., Model] | Mapping[Any, Model | Callable[..., Model]]"
+
 
 def experiment(
-    cases: Any,
-    variants: Any = None,
-    models: Any = None,
+    cases: Cases,
+    variants: Mapping[Any, Variant | Mapping[str, Any]] | None = None,
+    models: Models | None = None,
     repeats: int = 1,
     seed: int = 0,
     executor: Any = None,
@@ -68,8 +78,8 @@ def experiment(
     progress: bool = True,
     *,
     journal: str | Path | None = None,
-    scorers: Any = None,
-    tools: Any = None,
+    scorers: Scorer | str | Iterable[Scorer | str] | Mapping[Any, Scorer] | None = None,
+    tools: Tools | Tool | Callable[..., Any] | Literal["recorded"] | None = None,
     pace: Pace | None = None,
     budget: Budget | None = None,
     workers: int | None = None,
@@ -261,7 +271,7 @@ def _cache_file(cache: bool | str | Path, journal: Path) -> Path | None:
     return path
 
 
-def models_in(given: Any) -> Mapping[str, Any]:
+def models_in(given: Models | None) -> Mapping[str, Any]:
     """Return models, or what makes them, by name; raises `InvalidInput` if there are none."""
     models = {} if given is None else given
     if not isinstance(models, Mapping):

@@ -44,7 +44,10 @@ def _provider(name: str, model: str | None, base_url: str | None, stream: bool) 
     make = registered_model(name)
     if make is None or name in _NO_PROVIDERS:
         known = ", ".join(sorted({*MODELS.entries(), *APIS} - _NO_PROVIDERS))
-        raise InvalidInput(f"no provider is named {name!r}", expected=f"one of {known}")
+        advice = "" if known else "install all of zoolab: no provider is here"
+        raise InvalidInput(
+            f"no provider is named {name!r}", expected=known and f"one of {known}", advice=advice
+        )
     if base_url is None:  # a registered model need not take it
         return make(model, stream=stream)
     if refuses(make, model, base_url=base_url, stream=stream):

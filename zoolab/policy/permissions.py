@@ -17,6 +17,7 @@ import threading
 import warnings
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -237,6 +238,12 @@ class Permissions:
     def of_user(cls, policy: Policy | None = None, audit: str | Path | None = None) -> Permissions:
         """Return permissions that share the user's own policies.json; `policies_path` says where it is."""
         return cls(policy, policies_path(), audit)
+
+    def with_session_of(self, other: Permissions) -> Permissions:
+        """Return permissions with the same rules and files, for which another session holds."""
+        made = copy(self)
+        made._granted = other._granted
+        return made
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
         """Return the decision that stands: once, session, always, deny; pending if the user decides."""

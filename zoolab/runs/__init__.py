@@ -15,7 +15,7 @@ from zoolab.extras import needs
 from zoolab.jsontext import excerpt
 from zoolab.keywords import passes_on, refuse_unknown
 from zoolab.loop import Tools, walk
-from zoolab.options import SharedOptions, WalkOptions
+from zoolab.options import ForkOptions, SharedOptions
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tapes import Tape
 from zoolab.tools import ToolRegistry
@@ -131,7 +131,7 @@ class Trace(TraceLog):
         model: Any = None,
         tools: Any = None,
         ask: Callable[[Step], Record | None] | None = None,
-        **options: Unpack[WalkOptions],
+        **options: Unpack[ForkOptions],
     ) -> Trace:
         """Go on from a step with an edited record; returns a new trace, this one stays as it is.
 
@@ -451,6 +451,8 @@ def inspect(
         view = View(driver.trace, driver)
     else:
         raise InvalidInput(f"cannot inspect {excerpt(trace_or_walk)}", expected="a trace or a walk")
+    if other is not None and not isinstance(other, TraceLog):
+        raise InvalidInput(f"cannot compare with {excerpt(other)}", expected="a trace")
     view.beside = other
     view.comparing = other is not None
     others = None if models is None else _registered("ask_others", "asks other models")(models)

@@ -313,7 +313,8 @@ class TraceLog(TraceBase):
         if isinstance(step, Step):
             found = next((i for i, own in enumerate(self.steps) if own is step), None)
         else:
-            found = range(len(self.steps))[step] if -len(self.steps) <= step < len(self.steps) else None
+            fits = hasattr(step, "__index__") and -len(self.steps) <= step < len(self.steps)
+            found = range(len(self.steps))[step] if fits else None
         if found is None:
             raise InvalidInput(
                 f"there is no step {excerpt(step)}",

@@ -43,6 +43,7 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
     ask = options.pop("ask", None)
     turns = trace.turns
     known = options_of(trace, turns, seq)
+    own_policy = None if "policy" in options else known.get("policy")
     options = {**known, **options}
     model = model or options.get("model")
     if model is None:
@@ -60,6 +61,9 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
     if search is not None and FIND_TOOLS not in registry and "find_tools" not in options:
         registry = registry.fixed(search)  # a file does not say by what it searched
     same = options["envelope"] == known["envelope"]
+    if isinstance(own_policy, Permissions):  # what was allowed for the session since does not hold here
+        before = _permissions(own_policy.policy, turns, seq + (edit is None), registry, own_policy.lasts)
+        options["policy"] = own_policy.with_session_of(before)
     if "repair" not in options:
         options["repair"] = repair_of(trace, turns[max(0, turn_at(turns, seq)) :], None)
     return _forked(trace, turns, seq, edit, model, registry, options, missing, same, ask)
@@ -159,9 +163,12 @@ def _forked(
         any(options.get(name) is not None for name in ("condense", "retrieve"))
         or registry.names() != tools_of(trace).names()
     )
+    policy = options.get("policy")
+    lasts = isinstance(policy, Permissions) and policy.lasts
     if trace.steps[seq].kind == "define":
         same = same and edit is None
         tape = TraceTape.of(trace, turns, 0, missing, results=same, requests=same and not chosen)
+        tape.lasts = lasts
         options["tape"] = tape
         opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
         again = walk(None, registry, model, messages=opening, **options)
@@ -173,6 +180,7 @@ def _forked(
     turn = range(found.seq, found.end)
     request = steps[found.seq]
     tape = TraceTape.of(trace, turns, found.seq, missing, until=seq, results=same, requests=not chosen)
+    tape.lasts = lasts
     options["tape"] = tape
     child = child_of(trace, found.seq, options | {"model": model}, registry)
     child.meta["forked_at"] = seq
@@ -182,7 +190,7 @@ def _forked(
     edits = {i: steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
     later = _edits_after(trace, seq) if missing == "stop" else {}
-    options["policy"] = _permissions(options.get("policy"), turns, seq + (edit is None), registry)
+    options["policy"] = _permissions(policy, turns, seq + (edit is None), registry)
     options["first_turn"] = found.number
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
@@ -223,9 +231,16 @@ def _check_functions(trace: TraceLog) -> None:
 
 
 def _permissions(
-    policy: Policy | Permissions | None, turns: Sequence[Turn], until: int, registry: ToolRegistry
+    policy: Policy | Permissions | None,
+    turns: Sequence[Turn],
+    until: int,
+    registry: ToolRegistry,
+    kept: bool = False,
 ) -> Permissions:
-    """Allow in the fork what was allowed for the session before step `until`."""
+    """Allow in the fork what was allowed for the session before step `until`.
+
+    What was allowed for always is left to the file that has `kept` it.
+    """
     if isinstance(policy, Permissions):
         return policy
     permissions = Permissions(policy)
@@ -233,7 +248,9 @@ def _permissions(
         tool = registry.get(call.call.name)
         decision = call.decision
         before = call.decided is not None and call.decided < until
-        if tool is not None and before and decision is not None and decision.choice != "pending":
+        if decision is None or decision.choice == "pending" or (kept and decision.choice == "always"):
+            continue
+        if tool is not None and before:
             permissions.settle(tool, call.arguments, decision)
     return permissions
 

@@ -131,6 +131,8 @@ class TraceTape(Tape):
         self._answers: dict[int, Record] = {}
         #: The question about a call that is not on the tape, if one waits.
         self._question: Decision | None = None
+        #: Whether always outlasts the session of the walk.
+        self.lasts = False
 
     @classmethod
     def of(
@@ -230,7 +232,8 @@ class TraceTape(Tape):
         if decision.choice != "pending":
             if tool.risk == "safe":
                 return decision
-            decision = Decision("pending", NOT_TAPED, risk=tool.risk, arguments=dict(arguments), by="rule")
+            told: dict[str, Any] = {"risk": tool.risk, "arguments": dict(arguments), "by": "rule"}
+            decision = Decision("pending", NOT_TAPED, lasts=self.lasts, **told)
         self._question = decision
         return decision
 
