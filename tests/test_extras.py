@@ -188,7 +188,8 @@ def test_a_missing_extra_is_one_line():
     ("command", "missing"), [(["experiment", "config.toml"], "pandas"), (["lab"], "jupyterlab")]
 )
 def test_a_command_says_so_before_it_begins(command, missing):
-    code = f"from zoolab.commands.cli import run_command; import sys; sys.stderr = sys.stdout; run_command({command})"
+    code = "from zoolab.commands.cli import run_command; import sys; sys.stderr = sys.stdout"
+    code += f"; run_command({command})"
     printed = run_without(code, *ALL)
     assert printed == f"zoolab: this needs {missing}; run: pip install 'zoolab[notebook]'\n"
 

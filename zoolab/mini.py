@@ -14,11 +14,10 @@ program. It yields a record of each of its six steps:
 Three rules explain most of the code. Arguments are text until they are validated. Each call gets
 exactly one result, and an error is a result, too. `messages[]` keeps what the model wrote.
 
-`zoolab.walk(..., envelope="plain")` takes the same steps, and a test compares both. Left out here:
-permission, repair, retrieval, edits, forced choices, schemas of answers; calls in text, parallel,
-async, streamed, of MCP; sub-agents; other APIs; thoughts; limits on time, cost, repetition, calls
-of a reply, long results; interrupts; values that JSON lacks; names that servers refuse; drafts and
-rare words of JSON Schema; 1.0 is an integer; hostile texts; hints not in `TYPES`.
+`zoolab.walk(..., envelope="plain")` takes the same steps, as a test holds. Left out: permission,
+repair, retrieval, edits, forced choices, answer schemas; calls in text, parallel, async, streamed,
+of MCP; sub-agents; other APIs; thoughts; other limits; interrupts; values that JSON lacks; names
+that servers refuse; drafts and rare words of JSON Schema; 1.0 as an integer; hints not in `TYPES`.
 """
 
 import inspect
