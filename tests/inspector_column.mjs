@@ -85,6 +85,7 @@ test("the ledger says which messages the step has, which are new, and which come
   assert.deepEqual(labels(rows), ["messages[0], user, 20 B", "messages[1], assistant, 1.5 kB", "messages[2], tool, c1, 30 B, new", "messages[3], assistant, 40 B, later"]);
   assert.deepEqual(texts(rows), ["0user20 B", "1assistant1.5 kB", "2toolc1new", "3assistantlater"]);
   assert.deepEqual(rows.map((row) => row.getAttribute("aria-selected")), ["false", "false", "true", "false"]);
+  assert.deepEqual(rows.map((row) => [row.getAttribute("aria-posinset"), row.getAttribute("aria-setsize")]), ["1", "2", "3", "4"].map((place) => [place, "4"]));
 });
 
 test("after an edit of messages[] the ledger is that of the branch, all of it new", () => {
@@ -116,6 +117,10 @@ test("a message leads to the step that it came with, by Enter, by a space and by
   assert.equal(at.step, 7);
   at.key("x", {}, list);
   assert.equal(at.step, 7);
+  const early = shown({ overview: overview({ ...LEDGER, length: [1, 1, 2, 2, 2, 3, 3, 4] }), step: 7 });
+  resize(".zl-ledger-list", 200, 300);
+  early.press("[data-i=0]");
+  assert.equal(early.step, 0, "it was there from the first step on");
 });
 
 test("of a long ledger the rows in sight are drawn, and the newest is in sight", () => {
@@ -198,6 +203,7 @@ test("Python is copied as it stands; where that is forbidden the button says so"
 test("a note is sent with its step, and only where notes can be made", () => {
   const at = shown({ tab: "note", step: 3, live: LIVE, notes: { 3: "before" } });
   assert.equal(at.one(".zl-tab-body textarea").value, "before");
+  assert.equal(at.one(".zl-tab-body textarea").getAttribute("aria-label"), "Note on step 4");
   at.type(".zl-tab-body textarea", "after");
   at.button("Save the note").click();
   assert.deepEqual(at.sent, [{ type: "note", seq: 3, text: "after" }]);

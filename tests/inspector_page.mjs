@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { frames, overview, page, panel, watching } from "./inspector_dom.mjs";
+import { icon } from "./elements.js";
 import inspector from "./inspector.js";
 
 const shown = (state, kernel) => page(inspector.render, state, kernel);
@@ -52,6 +53,8 @@ test("each answer to a permission sends its own choice", () => {
   assert.deepEqual(texts(seen.all(".zl-asking button")), Object.keys(choices));
   assert.deepEqual([seen.text(".zl-asked"), seen.text(".zl-state"), seen.seen(".zl-driving")], ["May wipe run?", "waits for you", false]);
   assert.deepEqual(texts(seen.all(".zl-deny")), ["Deny"]);
+  const pictures = seen.all(".zl-asking button path").map((path) => path.getAttribute("d"));
+  assert.deepEqual(pictures, ["ok", "ok", "ok", "bad"].map((name) => icon(name).querySelector("path").getAttribute("d")));
   for (const [words, choice] of Object.entries(choices)) {
     const at = shown({ live: ASKS });
     at.button(words).click();
