@@ -628,7 +628,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
     told(["-S", "-c", ALONE], tmp_path, path, alone=True)
     walked = told(["-S", "-m", "zoolab", "walk", "What is 42 + 58?"], tmp_path, path, alone=True)
     assert "100" in walked.stdout
-    code = "from zoolab.commands.asking import _provider; _provider('anthropic')"
+    code = "from zoolab.commands.asking import _provider; _provider('anthropic', None, None, False)"
     refused = subprocess.run(
         [sys.executable, "-S", "-c", code],
         cwd=tmp_path,

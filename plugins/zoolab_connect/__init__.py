@@ -16,7 +16,7 @@ awaited.py    walks that are awaited
 taped.py      tools whose calls are recorded and played, in programs of any framework
 processes.py  other programs, and how they end
 threads.py    threads that end with the program
-imported.py   files of other programs as traces
+imported.py   files of other programs as traces; conversation.py: messages as steps
 readers/      one file for each kind of these files
 frameworks.py tools of LangChain, pydantic-ai, the OpenAI Agents SDK
 commands/     proxy, stress, endpoint, mcp, serve-tools, secrets, completion

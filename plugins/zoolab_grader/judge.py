@@ -18,7 +18,7 @@ from zoolab_grader.channel import Closed, Gone, Late
 from zoolab_grader.isolation import Isolation
 from zoolab_grader.labs import Case, Lab
 from zoolab_grader.missing import NO_REST, Known, Rest
-from zoolab_grader.process import UNEXPLAINED, Process, Wait, in_words
+from zoolab_grader.process import UNEXPLAINED, Process, Wait, seconds_in_words
 from zoolab_grader.student import Student, Wrong, cleaned
 from zoolab_grader.submissions import hand_in
 from zoolab_grader.worker.jail import UNPROTECTED
@@ -333,11 +333,9 @@ def _too_slow(took: dict[int, float], running: int, left_out: set[int], seconds:
     """
     each = _scaled(took, seconds)
     if left_out == {running} and each[running] > ALONE * seconds:
-        return f"cell {running} did not finish within {in_words(seconds, 1)}; it is left out"
+        return f"cell {running} did not finish within {seconds_in_words(seconds, 1)}; it is left out"
     order = sorted((one for one in each if each[one] >= seconds / 20), key=lambda one: -each[one])
     longest = [f"cell {one} ({each[one]:.1f})".replace(".0)", ")") for one in order]
-    together = (
-        f"the cells took {in_words(seconds, 1)} together, the longest were {listed(longest, MAX_LINES)}"
-    )
+    together = f"the cells took {seconds_in_words(seconds, 1)} together, the longest were {listed(longest, MAX_LINES)}"
     gone = listed([f"cell {one}" for one in sorted(left_out)], MAX_LINES)
     return f"{together}; {gone} {'is' if len(left_out) == 1 else 'are'} left out"

@@ -131,7 +131,7 @@ class Wait:
         self.charged += max(use.cpu - before.cpu, rested, 0)
 
 
-def in_words(seconds: float, digits: int) -> str:
+def seconds_in_words(seconds: float, digits: int) -> str:
     """Return a time as a person says it."""
     rounded = round(seconds, digits)
     return f"{rounded:g} second{'s' * (rounded != 1)}"

@@ -12,7 +12,7 @@ from typing import Any
 from zoolab.jsontext import visible
 from zoolab_grader.channel import Closed, Gone, Late
 from zoolab_grader.missing import Known
-from zoolab_grader.process import UNEXPLAINED, WHOLE, Process, Wait, in_words
+from zoolab_grader.process import UNEXPLAINED, WHOLE, Process, Wait, seconds_in_words
 from zoolab_grader.worker.serve import KINDS, SIMPLE
 
 
@@ -163,7 +163,7 @@ class Student:
             wait.end()
             self.stop()
             self.late = True
-            raise Wrong(f"`{name}` did not return within {in_words(wait.seconds, 2)}") from None
+            raise Wrong(f"`{name}` did not return within {seconds_in_words(wait.seconds, 2)}") from None
         except Closed as closed:
             how = wait.end()
             self.stop()

@@ -469,15 +469,14 @@ def read_conversation(
     """Return the trace of a conversation in OpenAI's form, as far as its messages show what happened.
 
     Nothing runs, and no step has a time. With `tools`, the calls are checked against them. `ends` has the
-    finish reason of assistant messages by their position. See `zoolab.trace.conversation`.
+    finish reason of assistant messages by their position. See `zoolab_connect.conversation`.
 
     >>> read_conversation([
     ...     {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
     ... ]).answer
     'Hello'
     """
-    from zoolab.trace.conversation import conversation_steps
-
+    conversation_steps = _registered("conversation", "reads conversations of others")
     trace = Trace.record(conversation_steps(messages, tools, ends), meta=meta)
     trace.began = None
     for seq in range(len(trace)):

@@ -6,7 +6,6 @@ summary.py       the errors of a trace, how messages[] changed, the tokens that 
 codec.py         a record as JSON, and back
 events.py        a trace as events: saved to a file, loaded, written while it grows
 frame.py         a trace as a table, one row a step; the faults that were injected
-conversation.py  the messages of somebody else's loop as steps
 
 `zoolab.runs` has `Trace`, the log with its files and views; `zoolab.show` has the views.
 """

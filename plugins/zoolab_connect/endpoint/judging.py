@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zoolab.text.wording import in_words
 from zoolab_connect.endpoint.cases import Body
 from zoolab_connect.endpoint.playing import Play
 from zoolab_connect.endpoint.reading import texts_within
 
-#: The results, the worst one first, each with its sign and what it means; `in_words` says them to people.
+#: The results, the worst one first, each with its sign and what it means.
 RESULTS: Mapping[str, tuple[str, str]] = {
     "ran_a_cut_call": ("!", "a call ran that was not whole, or was only thought"),
     "sent_back_what_strict_servers_refuse": ("x", "a request would be an HTTP error 400"),
@@ -54,7 +53,7 @@ class CaseVerdict:
 
     def __str__(self) -> str:
         told = f" ({self.why})" if self.why else ""
-        return f"{RESULTS[self.result][0]} {self.case}: {in_words(self.result)}{told}"
+        return f"{RESULTS[self.result][0]} {self.case}: {self.result.replace('_', ' ')}{told}"
 
 
 def judge(play: Play, ended_well: bool | None = None) -> CaseVerdict:

@@ -24,9 +24,9 @@ from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, To
 from zoolab.runs import Trace
 from zoolab.show.wording import content_of
 from zoolab.text.wording import common_ends
-from zoolab.trace.conversation import reply_steps, result_step
 from zoolab.trace.summary import outcome_of_walk
 from zoolab_connect.apis.messages import arguments_object
+from zoolab_connect.conversation import reply_steps, result_step
 from zoolab_connect.imported import tools_offered
 from zoolab_connect.proxy.exchange import BROKEN_OFF, SAID_BROKEN_OFF
 
