@@ -17,7 +17,7 @@ import zoolab
 from zoolab import Faulty, Reply, Request, Scripted, Trace, arun, as_tool, awalk, run, walk, with_tools
 from zoolab.errors import InvalidInput, UnknownOption
 from zoolab.models.about import About, Wrapper, about
-from zoolab.options import Options, WalkOptions
+from zoolab.options import ForkOptions, Options, WalkOptions
 
 PACKAGES = [
     "zoolab",
@@ -111,9 +111,10 @@ WALK = options_of(walk)
 def test_the_options_of_a_walk_are_the_same_wherever_they_stand():
     assert options_of(Options) == WALK
     assert WalkOptions.__annotations__.keys() == WALK.keys()
-    assert [hint.__forward_arg__ for hint in WalkOptions.__annotations__.values()] == [
-        hint for _, hint in WALK.values()
-    ]
+    hints = {name: hint.__forward_arg__ for name, hint in WalkOptions.__annotations__.items()}
+    assert hints == {name: hint for name, (_, hint) in WALK.items()}
+    start = {"messages", "system", "first_turn", "tape"}
+    assert ForkOptions.__annotations__.keys() == WALK.keys() - start
 
 
 @pytest.mark.parametrize(

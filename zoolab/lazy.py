@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.machinery import PathFinder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def lazily(
     home_of = {name: home for name, home in home_of.items() if home != package}
     top = package.partition(".")[0]
     tops = {home.partition(".")[0] for home in home_of.values()}
-    here = {top, *(other for other in tops - {top} if PathFinder.find_spec(other))}
+    here = {top, *filter(_is_here, tops - {top})}
 
     def get(name: str) -> "Any":
         from importlib.util import find_spec
@@ -62,6 +61,12 @@ def lazily(
         return sorted({*home_of, *special, *(name for name in inner if not name.startswith("_"))})
 
     return get, names, sorted(name for name, home in home_of.items() if home.partition(".")[0] in here)
+
+
+def _is_here(package: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None
 
 
 def _names_in(stub: str) -> dict[str, str]:

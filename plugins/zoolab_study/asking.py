@@ -23,7 +23,7 @@ from zoolab.steps.execute import said
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
 from zoolab.text.markup import clipped, code, note, table, tag
-from zoolab.text.wording import count, in_words
+from zoolab.text.wording import as_words, count
 from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import turn_at
 from zoolab.trace.codec import decode_record, encode_record
@@ -155,7 +155,7 @@ def _cells(row: Counted) -> dict[str, Any]:
 def _did(row: Counted) -> str:
     if row.did in ("answer", "error"):
         return row.did
-    return f"{one_line(row.tools, 80)}, {'equal arguments' if row.did == 'equal' else in_words(row.did)}"
+    return f"{one_line(row.tools, 80)}, {'equal arguments' if row.did == 'equal' else as_words(row.did)}"
 
 
 def _verdict(row: Counted) -> str:

@@ -19,7 +19,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def in_words(code: str) -> str:
+def as_words(code: str) -> str:
     """Return a code as people read it: "not_reached" is not reached."""
     return code.replace("_", " ")
 

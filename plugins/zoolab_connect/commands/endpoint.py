@@ -14,7 +14,7 @@ from threading import TIMEOUT_MAX, Event
 from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, visible
-from zoolab.text.wording import in_words
+from zoolab.text.wording import as_words
 from zoolab_connect.endpoint.cases import ReportedCase, all_tools, find_cases
 from zoolab_connect.endpoint.judging import RESULTS, CaseVerdict
 from zoolab_connect.endpoint.server import Endpoint, endpoint
@@ -125,4 +125,4 @@ def _tell_counts(verdicts: Sequence[CaseVerdict]) -> None:
     print()
     for result, (sign, meaning) in RESULTS.items():
         if counted[result]:
-            print(f"{sign} {counted[result]:3} {in_words(result)}: {meaning}")
+            print(f"{sign} {counted[result]:3} {as_words(result)}: {meaning}")

@@ -22,7 +22,7 @@ from zoolab.records import Message, Request
 from zoolab.secrets import scrub
 from zoolab.show.wording import content_of, other_fields
 from zoolab.text.markup import Html, block, folded, join, tag
-from zoolab.text.wording import common_ends, count, differences, in_words, listed
+from zoolab.text.wording import as_words, common_ends, count, differences, listed
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of
 from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog
@@ -373,7 +373,7 @@ def _told(change: RequestChange, request: Request) -> list[str]:
     if not tools and change.prefix.broken_at == THE_TOOLS:
         tools = ["the same tools in another order"]
     special = {"none": "no reply came before this", "left_out": "the reply did not go back"}
-    went = special.get(change.reply, f"the reply went back {in_words(change.reply)}")
+    went = special.get(change.reply, f"the reply went back {as_words(change.reply)}")
     same = [word for word, changed in (("tools", tools), ("settings", change.settings)) if not changed]
     rest = [f"{' and '.join(same)} are the same"] if same else []
     return [

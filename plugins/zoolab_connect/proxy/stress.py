@@ -16,7 +16,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import one_line, visible
 from zoolab.records import Model
 from zoolab.secrets import scrub
-from zoolab.text.wording import in_words
+from zoolab.text.wording import as_words
 from zoolab_connect.processes import signal_group
 from zoolab_connect.proxy.seen import start_program
 from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
@@ -24,7 +24,7 @@ from zoolab_connect.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 #: Bytes that are kept of what a program writes.
 MAX_OUTPUT = 1 << 20
 
-#: The results, each with its sign and what it means; `in_words` says them to people.
+#: The results, each with its sign and what it means; `as_words` says them to people.
 RESULTS: Mapping[str, tuple[str, str]] = {
     "recovered": ("+", "exit code 0, and the check passes"),
     "silently_wrong": ("!", "exit code 0, but the check fails"),
@@ -90,7 +90,7 @@ class Scorecard:
         most = max(self.counts.values(), default=1)
         return [
             [
-                f"{RESULTS[name][0]} {in_words(name)}",
+                f"{RESULTS[name][0]} {as_words(name)}",
                 f"{number:3} {'█' * -(-30 * number // most)}",
                 RESULTS[name][1],
             ]
@@ -100,7 +100,7 @@ class Scorecard:
     def _rows(self) -> list[list[str]]:
         return [
             [
-                *(f"{RESULTS[row.result][0]} {in_words(row.result)}", row.fault or "", row.ended),
+                *(f"{RESULTS[row.result][0]} {as_words(row.result)}", row.fault or "", row.ended),
                 *(f"{row.seconds:.1f} s", visible(one_line(row.said, 80))),
             ]
             for row in self.rows

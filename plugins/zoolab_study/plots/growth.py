@@ -10,7 +10,7 @@ from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PINK, SKY
 from zoolab.plots.display import Display, finish
 from zoolab.plots.inputs import check_trace
 from zoolab.records import Request
-from zoolab.text.wording import count, in_words
+from zoolab.text.wording import as_words, count
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
 from zoolab.trace.frame import frame_of
 from zoolab.trace.log import TraceLog
@@ -97,7 +97,7 @@ class MessageGrowthDisplay(Display):
         areas = ax.stackplot(edges, heights, colors=colours, step="post", lw=0.4, edgecolor="white")
         for area, role in zip(areas, self._roles, strict=True):
             area.set_hatch(_STYLES[role][1])
-        return dict(zip(map(in_words, self._roles), areas, strict=True))
+        return dict(zip(map(as_words, self._roles), areas, strict=True))
 
 
 def _held(trace: TraceLog) -> Iterator[list[int]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zoolab.plots.colours import BLUE, GREY
 from zoolab.plots.display import finish, name_rows, write
 from zoolab.plots.inputs import is_known
-from zoolab.text.wording import count, in_words
+from zoolab.text.wording import as_words, count
 from zoolab_study.plots.graded import GradedDisplay
 from zoolab_study.plots.labels import rest
 from zoolab_study.statistics import Scores, rate
@@ -100,7 +100,7 @@ class FaultRecoveryDisplay(GradedDisplay):
         if NO_FAULT in names[MOST_ROWS:]:  # if there is no room for all, the runs without a fault are drawn
             names.insert(MOST_ROWS - 1, names.pop())
         label = "runs that recover" if self.graded else "runs that answer, rightly or not: not graded"
-        style: dict[str, Any] = {"label": label, "headline": self._finding(), "called": in_words(NO_FAULT)}
+        style: dict[str, Any] = {"label": label, "headline": self._finding(), "called": as_words(NO_FAULT)}
         shown = draw_rates(ax, self.rates_.loc[names], MOST_ROWS, compared_with=NO_FAULT, **style)
         for row, (fine, runs) in enumerate(zip(shown.iloc[:, 0], shown["runs"], strict=True)):
             write(ax, 1.04, row, f"{fine:,} of {runs:,}", ha="left")

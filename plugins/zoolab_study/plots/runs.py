@@ -10,7 +10,7 @@ from zoolab.errors import ERROR_CODES
 from zoolab.plots.colours import GREEN, GREY, PINK, RED
 from zoolab.plots.display import finish, name_rows, write
 from zoolab.plots.inputs import is_known
-from zoolab.text.wording import count, in_words
+from zoolab.text.wording import as_words, count
 from zoolab_study.plots.graded import GradedDisplay
 from zoolab_study.plots.labels import rest
 
@@ -72,7 +72,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
             self.nothing = "no error; whether answers are silently wrong was not graded"
 
     def _summary(self) -> str:
-        sums = ", ".join(f"{number} {in_words(str(fate))}" for fate, number in self.counts_.sum().items())
+        sums = ", ".join(f"{number} {as_words(str(fate))}" for fate, number in self.counts_.sum().items())
         return f"{sums}, in {self._runs()}"
 
     def _runs(self) -> str:
@@ -91,8 +91,8 @@ class ErrorTaxonomyDisplay(GradedDisplay):
             bars = ax.barh(rows, shown[fate], left=ends, height=0.66, **style)
             if fate != _NOT_GRADED or sums[fate]:
                 unknown = fate == _SILENTLY_WRONG and not self.graded
-                number = in_words(_NOT_GRADED) if unknown else f"{sums[fate]:,}"
-                entries[f"{in_words(fate)} ({number})"] = bars
+                number = as_words(_NOT_GRADED) if unknown else f"{sums[fate]:,}"
+                entries[f"{as_words(fate)} ({number})"] = bars
             ends = [end + width for end, width in zip(ends, shown[fate], strict=True)]
         for row, end in zip(rows, ends, strict=True):
             write(ax, end, row, f" {end:,}", ha="left")
