@@ -278,7 +278,7 @@ def test_no_web_page_reaches_what_is_served_over_http() -> None:
 def test_a_policy_may_deny_what_is_served() -> None:
     permissions = Permissions(Policy(deny={"ping"}))
     answer = answer_call(devops_tools(), permissions, Runner(), "ping", {"host": "db01"})
-    assert answer == ("ping did not run: the policy denies ping", None, True)
+    assert answer == ("ping did not run: the policy denies it", None, True)
     registry = devops_tools()
     registry.deny("ping")
     assert answer_call(registry, permissions, Runner(), "ping", {"host": "db01"}).text == "ping is denied"
