@@ -628,16 +628,20 @@ def test_the_core_runs_without_any_plugin(tmp_path):
     told(["-S", "-c", ALONE], tmp_path, path, alone=True)
     walked = told(["-S", "-m", "zoolab", "walk", "What is 42 + 58?"], tmp_path, path, alone=True)
     assert "100" in walked.stdout
-    code = "from zoolab.commands.asking import _provider; _provider('anthropic', None, None, False)"
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for each in Path(sysconfig.get_path("purelib")).iterdir():
+        if not each.name.startswith(("zoolab", "__editable__")):  # nothing is registered
+            (bare / each.name).symlink_to(each)
     refused = subprocess.run(
-        [sys.executable, "-S", "-c", code],
+        [sys.executable, "-S", "-m", "zoolab", "walk", "x", "--provider", "anthropic"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(bare)])},
         capture_output=True,
         text=True,
     )
     said = "no provider is named 'anthropic'; install all of zoolab: no provider is here"
-    assert said in refused.stderr
+    assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.

@@ -336,6 +336,7 @@ def _too_slow(took: dict[int, float], running: int, left_out: set[int], seconds:
         return f"cell {running} did not finish within {seconds_in_words(seconds, 1)}; it is left out"
     order = sorted((one for one in each if each[one] >= seconds / 20), key=lambda one: -each[one])
     longest = [f"cell {one} ({each[one]:.1f})".replace(".0)", ")") for one in order]
-    together = f"the cells took {seconds_in_words(seconds, 1)} together, the longest were {listed(longest, MAX_LINES)}"
+    took_in_all = f"the cells took {seconds_in_words(seconds, 1)} together"
+    together = f"{took_in_all}, the longest were {listed(longest, MAX_LINES)}"
     gone = listed([f"cell {one}" for one in sorted(left_out)], MAX_LINES)
     return f"{together}; {gone} {'is' if len(left_out) == 1 else 'are'} left out"
