@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from inspect import signature
@@ -84,8 +84,16 @@ class Group:
     what: str
     #: Takes a thing and its name; returns what it lacks, in words, or "" if it has all that it needs.
     lacks: Callable[[Any, str], str]
-    #: A function that looks further, in a module above this one; as an entry point names it.
-    further: str = ""
+
+    def also(self, problem_of: Callable[[Any], str]) -> Group:
+        """Return this group with a further check: why a thing of it cannot be used, or ""."""
+
+        def lacks(thing: Any, name: str) -> str:
+            problem = self.lacks(thing, name)
+            found = "" if problem else problem_of(thing)
+            return f"cannot be used: {found}" if found else problem
+
+        return replace(self, lacks=lacks)
 
     def check(self, thing: Any, name: str) -> Any:
         """Return a thing that has all that it needs.
@@ -99,9 +107,6 @@ class Group:
         """
         try:
             lacking = self.lacks(thing, name)
-            if self.further and not lacking:
-                problem = EntryPoint(name, self.further, self.name).load()(thing)
-                lacking = problem and f"cannot be used: {problem}"
         except Exception as error:
             lacking = f"cannot be used: {_said(error)}"
         if lacking:
@@ -325,7 +330,6 @@ APIS = Group(
     "zoolab.apis",
     "a class as zoolab.apis.interface describes it",
     _is_api,
-    "zoolab.apis.interface:check",
 )
 MODELS = Group(
     "zoolab.models", "a class or function that takes a name and stream=", _called_with(None, stream=False)
@@ -351,12 +355,7 @@ TRACES = Group(
     _has_docstring,
 )
 DISPLAYS = Group("zoolab.displays", "a function or class that shows a trace", _has_docstring)
-COMMANDS = Group(
-    "zoolab.commands",
-    "a zoolab.plugins.Command",
-    _having(("does",), run=1),
-    "zoolab.commands.cli:untellable",
-)
+COMMANDS = Group("zoolab.commands", "a zoolab.plugins.Command", _having(("does",), run=1))
 NAMES = Group("zoolab.names", "any value", lambda _thing, _name: "")
 
 #: All groups, by their names.

@@ -53,6 +53,10 @@ def apis_by_name(*kinds: type[Api]) -> Mapping[str, Api]:
     return MappingProxyType(found)
 
 
+#: The group of APIs, with all that an API must have.
+REGISTERED = plugins.APIS.also(check)
+
+
 class _Registered(Mapping[str, Api]):
     """Chat Completions, and the APIs that are registered; each is imported when it is asked for."""
 
@@ -64,7 +68,7 @@ class _Registered(Mapping[str, Api]):
 
     def __iter__(self) -> Iterator[str]:
         yield ChatCompletions.name
-        found = sorted(plugins.APIS.everything(), key=lambda named: (named[1].place, named[0]))
+        found = sorted(REGISTERED.everything(), key=lambda named: (named[1].place, named[0]))
         yield from (name for name, _ in found if name != ChatCompletions.name)
 
     def __len__(self) -> int:
@@ -73,7 +77,7 @@ class _Registered(Mapping[str, Api]):
 
 @cache
 def _registered(name: str) -> Api | None:
-    kind = ChatCompletions if name == ChatCompletions.name else plugins.APIS.find(name)
+    kind = ChatCompletions if name == ChatCompletions.name else REGISTERED.find(name)
     return None if kind is None else apis_by_name(kind)[name]
 
 

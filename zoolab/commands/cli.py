@@ -82,12 +82,12 @@ def commands_for(name: str) -> dict[str, Command]:
     What cannot be used is left out, and said on standard error.
     """
     own = commands_in(CORE)
-    found = own.get(name) or (plugins.COMMANDS.find(name) if name.isprintable() else None)
+    found = own.get(name) or (usable_commands().find(name) if name.isprintable() else None)
     if found is not None:
         return {name: found}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PluginWarning)
-        every = {**dict(plugins.COMMANDS.everything()), **own}
+        every = {**dict(usable_commands().everything()), **own}
     for each in caught:
         _fail(str(each.message))
     return {name: every[name] for name in sorted(every)}
@@ -128,6 +128,11 @@ def _add_options(parser: argparse.ArgumentParser, told: Mapping[str, Any]) -> No
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         for name, action in told["actions"].items():
             _add_options(actions.add_parser(name, help=action["does"]), action)
+
+
+def usable_commands() -> plugins.Group:
+    """Return the group of commands, with the check that a command can stand on a command line."""
+    return plugins.COMMANDS.also(untellable)
 
 
 def untellable(command: Command) -> str:

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from zoolab.apis import REGISTERED
+from zoolab.commands.cli import usable_commands
 from zoolab.commands.listing import print_json
 from zoolab.jsontext import visible
 from zoolab.plugins import GROUPS, BrokenPlugin, Group, NeedsExtra
@@ -16,9 +18,10 @@ def show_plugins(options: argparse.Namespace) -> int:
 
     What only needs an extra is not broken.
     """
+    checked = {group.name: group for group in (REGISTERED, usable_commands())}
     found: dict[str, dict[str, Any]] = {
         group.name: {"what": group.what, "entries": [*_entries(group)]}
-        for group in GROUPS.values()
+        for group in {**GROUPS, **checked}.values()
         if options.group in (None, group.name, group.name.removeprefix("zoolab."))
     }
     if options.json:
