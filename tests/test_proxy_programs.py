@@ -261,7 +261,7 @@ def replies_sent_back(program: Program) -> list[str]:
             | ("pydantic_agent", "chat" | "responses", *_)  # with the arguments written anew
         ):
             return ["rewritten"] * 3
-    return ["as it came"] * 3
+    return ["as_it_came"] * 3
 
 
 def test_the_command_line_watches_and_replays(runner: Runner, tmp_path: Path):
