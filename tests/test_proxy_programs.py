@@ -254,7 +254,7 @@ def replies_sent_back(program: Program) -> list[str]:
     """How the replies come back in the next requests."""
     match (program.script, *program.words):
         case ("smol_agent", "chat"):  # calls are told as text, and those that failed not at all
-            return ["left out", "rewritten", "rewritten"]
+            return ["left_out", "rewritten", "rewritten"]
         case (
             ("smol_agent", "chat", "streamed")
             | ("openai_client", "chat", "streamed")  # with fields of the client, such as parsed_arguments
