@@ -15,4 +15,4 @@ from zoolab.lazy import lazily
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazily(__name__, "zoolab.plugins")
+__getattr__, __dir__ = lazily(__name__, "zoolab.plugins")

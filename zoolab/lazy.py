@@ -9,19 +9,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def lazily(
-    package: str, others: str = ""
-) -> tuple[Callable[[str], "Any"], Callable[[], list[str]], list[str]]:
-    """Return the `__getattr__`, `__dir__` and `__all__` of a package that offers its modules and more.
+def lazily(package: str, others: str = "") -> tuple[Callable[[str], "Any"], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a package that offers its modules and more.
 
     Those stand in `__init__.pyi`, if it is there, in lines such as `from package.module import name as name`.
-    A name from another package (`from other_package import name as name`) is not imported from there, and
-    stands in `__all__` only if there is such a package. The
+    A name from another package (`from other_package import name as name`) is not imported from there. The
     function `registered` of the module `others` gets this package, the name and that package, or "" for a
     name that is not in the stub; it returns the value or raises AttributeError.
 
-    >>> get, names, offered = lazily("zoolab.models")
-    >>> get("replay").__name__, get("Replay").__module__, "Replay" in offered
+    `__all__` has the names of packages that are installed; they are looked for when somebody asks for it.
+
+    >>> get, names = lazily("zoolab.models")
+    >>> get("replay").__name__, get("Replay").__module__, "Replay" in get("__all__")
     ('zoolab.models.replay', 'zoolab.models.replay', True)
     >>> get("typo")
     Traceback (most recent call last):
@@ -30,8 +29,6 @@ def lazily(
     home_of = _names_in(f"{sys.modules[package].__file__}i")
     home_of = {name: home for name, home in home_of.items() if home != package}
     top = package.partition(".")[0]
-    tops = {home.partition(".")[0] for home in home_of.values()}
-    here = {top, *filter(_is_here, tops - {top})}
 
     def get(name: str) -> "Any":
         from importlib.util import find_spec
@@ -41,6 +38,10 @@ def lazily(
             value = getattr(import_module(home), name)
         elif home and others:
             value = import_module(others).registered(package, name, home.partition(".")[0])
+        elif name == "__all__" and home_of:
+            tops = {home.partition(".")[0] for home in home_of.values()}
+            here = {top, *(other for other in tops - {top} if find_spec(other) is not None)}
+            value = sorted(name for name, home in home_of.items() if home.partition(".")[0] in here)
         elif name.startswith("_") or not name.isidentifier():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         elif find_spec(f"{package}.{name}") is not None:
@@ -60,13 +61,7 @@ def lazily(
         special = [name for name in vars(module) if name.startswith("__")]
         return sorted({*home_of, *special, *(name for name in inner if not name.startswith("_"))})
 
-    return get, names, sorted(name for name, home in home_of.items() if home.partition(".")[0] in here)
-
-
-def _is_here(package: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(package) is not None
+    return get, names
 
 
 def _names_in(stub: str) -> dict[str, str]:

@@ -30,4 +30,4 @@ from typing import TYPE_CHECKING
 from zoolab.lazy import lazily
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this package
-    __getattr__, __dir__ = lazily(__name__)[:2]
+    __getattr__, __dir__ = lazily(__name__)

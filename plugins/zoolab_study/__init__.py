@@ -20,4 +20,4 @@ config.py         an experiment from a TOML file, of which experiment.schema.jso
 
 from zoolab.lazy import lazily
 
-__getattr__, __dir__, __all__ = lazily(__name__)
+__getattr__, __dir__ = lazily(__name__)

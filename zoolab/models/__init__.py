@@ -12,4 +12,4 @@ model_for     one of these, as a notebook's LIVE switch says
 
 from zoolab.lazy import lazily
 
-__getattr__, __dir__, __all__ = lazily(__name__, "zoolab.plugins")
+__getattr__, __dir__ = lazily(__name__, "zoolab.plugins")

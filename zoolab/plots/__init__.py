@@ -14,4 +14,4 @@ from zoolab.lazy import lazily
 
 needs("matplotlib", "pandas")
 
-__getattr__, __dir__, __all__ = lazily(__name__, "zoolab.plugins")
+__getattr__, __dir__ = lazily(__name__, "zoolab.plugins")

@@ -13,4 +13,4 @@ from __future__ import annotations
 
 from zoolab.lazy import lazily
 
-__getattr__, __dir__ = lazily(__name__)[:2]
+__getattr__, __dir__ = lazily(__name__)

@@ -12,4 +12,4 @@ This package shares no code with the models of zoolab, because it judges them to
 
 from zoolab.lazy import lazily
 
-__getattr__, __dir__, __all__ = lazily(__name__)
+__getattr__, __dir__ = lazily(__name__)

@@ -21,4 +21,4 @@ stress.py         a program under each fault in turn, and its scorecard
 
 from zoolab.lazy import lazily
 
-__getattr__, __dir__, __all__ = lazily(__name__)
+__getattr__, __dir__ = lazily(__name__)
