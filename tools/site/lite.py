@@ -50,7 +50,7 @@ LOCK = "pyodide-lock.json"
 #: Libraries that are not in the site, and the names in a cell that need them.
 NEEDS = {
     "pandas": {"pd", "pandas", "to_frame"},
-    "matplotlib": {"plt", "matplotlib", *vars(plots)["__all__"]},
+    "matplotlib": {"plt", "matplotlib", *(name for name in dir(plots) if name[0].isupper())},
 }
 LEFT_OUT = "# This site was built without {libraries}, so this cell does not run here."
 LOADS = "import {libraries}  # in the browser, a library is loaded when a cell imports it"
