@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { frames, overview, page, panel, watching } from "./inspector_dom.mjs";
-import { icon } from "./elements.js";
+import { CHOICES, icon } from "./elements.js";
 import inspector from "./inspector.js";
 
 const shown = (state, kernel) => page(inspector.render, state, kernel);
 const texts = (elements) => elements.map((element) => element.textContent);
 const PAUSED = { state: "paused", next: "request", can: ["step", "run", "until", "answer"], verbs: {}, breakpoints: [{ kind: "execute" }, { tool: "add" }, { error: true }] };
-const ASKS = { ...PAUSED, waits: true, can: ["decide", "answer"] };
+const ASKS = { ...PAUSED, waits: true, can: ["decide", "answer"], choices: ["once", "session", "always", "deny"] };
 
 // ---- driving a walk
 
@@ -62,6 +62,13 @@ test("each answer to a permission sends its own choice", () => {
     assert.deepEqual(at.sent, [{ type: "decide", choice }]);
   }
   assert.equal(shown({ live: ASKS }).text(".zl-asked"), "May this tool run?");
+});
+
+test("what cannot be chosen has no button", () => {
+  const at = shown({ live: { ...ASKS, choices: ["once", "deny"] } });
+  assert.deepEqual(Object.keys(CHOICES).map((choice) => at.seen(`[data-choice=${choice}]`)), [true, false, false, true]);
+  at.change({ live: ASKS });
+  assert.deepEqual(Object.keys(CHOICES).map((choice) => at.seen(`[data-choice=${choice}]`)), [true, true, true, true]);
 });
 
 test("what is driven is driven while it is paused only", () => {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from walks import CALL, TOOLS, Watched, add, check_paired
 from zoolab import (
     Decision,
     Outcome,
+    Permissions,
     Policy,
     Replay,
     Request,
@@ -33,6 +35,7 @@ from zoolab.errors import InvalidInput, InvalidSchema, ReplayMiss
 from zoolab.records import Failure, Limits, Result
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited, fields_of
+from zoolab.show.inspector.inspector import Inspector, View
 from zoolab_study.branching import verbs as forks
 from zoolab_study.branching.compare import align, compare
 
@@ -107,6 +110,18 @@ def test_a_permission_is_waited_for(choice: str, said: str) -> None:
     driver.run()
     assert driver.waits == (choice != "session")
     assert driver.trace.messages_at(len(driver.trace) - 1)[2]["content"].startswith(said)
+
+
+def test_always_is_offered_where_something_keeps_it(tmp_path: Path) -> None:
+    kept = Permissions(path=tmp_path / "policies.json")
+    offered = []
+    for policy in (None, kept):
+        driver = driven([("wipe", {})], "Done.", policy=policy)
+        assert driver.choices == []
+        driver.run()
+        offered.append(driver.choices)
+        assert Inspector(View(driver.trace, driver)).live["choices"] == driver.choices
+    assert offered == [["once", "session", "deny"], ["once", "session", "always", "deny"]]
 
 
 def test_no_other_word_allows() -> None:

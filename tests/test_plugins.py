@@ -302,6 +302,12 @@ class Own(ChatCompletions):
 class Again(ChatCompletions):
     pass
 
+class Everything(ChatCompletions):
+    name, label, address, place = "everything", "Everything", "https://everything.invalid", 0
+
+    def recognises(self, body):
+        return True
+
 class Faulty(Scripted):
     def __init__(self, name=None, stream=False):
         super().__init__(["taken"])
@@ -355,6 +361,7 @@ mine = mine:Twin
 openai = mine:Again
 instance = mine:BAD
 own = mine:Own
+everything = mine:Everything
 [zoolab.models]
 watch = mine:watch
 experiment = mine:experiment
@@ -436,6 +443,7 @@ ASKS = {
     "apis": lambda: sorted(APIS),
     "api": lambda: [api_of({"contents": []}).name, translate(Request([HELLO]), "own").body,
         APIS["own"].from_body(APIS["own"].to_body(Request([HELLO]))).messages[0]],
+    "a body": lambda: [api_of(each).name for each in ({"messages": [HELLO]}, {"messages": [], "options": {}})],
     "a model": lambda: zoolab.model_for("watch")(Request([HELLO])).message["content"],
     "a list": lambda: tools_named("listed").names(),
     "no tools": lambda: tools_named("none").names(),
@@ -479,9 +487,13 @@ def test_nobody_takes_the_place_of_what_came_with_zoolab(met):
 
 def test_an_api_with_another_name_or_that_is_no_class_is_left_out(met):
     found, warned = met["apis"]
-    assert found == sorted([*OWN["zoolab.apis"], "openai", "own"])
+    assert found == sorted([*OWN["zoolab.apis"], "openai", "own", "everything"])
     assert {each.partition(" in zoolab.apis ")[0] for each in warned} == {"instance", "mine"}
     assert any('calls itself "ollama"; its name must be that of its entry point' in each for each in warned)
+
+
+def test_an_api_that_recognises_every_body_takes_none_of_the_others(met):
+    assert met["a body"][0] == ["openai", "ollama"]
 
 
 def test_an_envelope_around_a_body_is_one_pair_of_functions(met):
@@ -647,7 +659,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 101_620
+NODES = 101_725
 #: What they may become, without plots and commands: nothing stands on these.
 CEILING = 95_000
 NAMES = 50
@@ -656,7 +668,7 @@ ROOMS: dict[str, int] = {
     "__main__": 44,
     "adapters": 294,
     "answers": 446,
-    "apis": 6506,
+    "apis": 6546,
     "bound": 126,
     "commands": 3263,
     "errors": 598,
@@ -670,8 +682,8 @@ ROOMS: dict[str, int] = {
     "lint": 1214,
     "loop": 3846,
     "messages": 1940,
-    "mini": 1850,
-    "models": 7500,
+    "mini": 1855,
+    "models": 7505,
     "options": 527,
     "plots": 3500,
     "plugins": 1371,
@@ -684,7 +696,7 @@ ROOMS: dict[str, int] = {
     "schema": 8325,
     "secret_places": 1175,
     "secrets": 914,
-    "show": 16984,
+    "show": 17039,
     "steps": 3304,
     "tapes": 288,
     "text": 1378,

@@ -29,7 +29,7 @@ from typing import Any, Literal, NamedTuple, get_type_hints
 import jsonschema
 
 Message = dict[str, Any]
-TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 CUT: dict[str | None, str] = {
     "length": "the reply was cut off before its end",
     "content_filter": "the reply was stopped by a filter",

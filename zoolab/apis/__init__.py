@@ -13,6 +13,7 @@ reply together from them. conversation.py has the rules that endpoints hold a co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -112,12 +113,23 @@ def api(name: str) -> Api:
 def api_of(body: Mapping[str, Any]) -> Api:
     """Return the API whose request a body is, by its fields; Chat Completions if no other recognises it.
 
+    An API that recognises messages alone, which are a request of Chat Completions, is not asked.
+
     >>> api_of({"contents": []}).name
     'gemini'
     """
     others = (each for each in APIS.values() if each.name != "openai")
-    asked = (each for each in others if plugins.APIS.attempt(each.name, each.recognises, body))
+    asked = (each for each in others if plugins.APIS.attempt(each.name, _recognises, each, body))
     return next(asked, APIS["openai"])
+
+
+def _recognises(asked: Api, body: Mapping[str, Any]) -> bool:
+    """Return whether an API recognises a body, and by a field of its own."""
+    if not asked.recognises(body):
+        return False
+    with suppress(Exception):  # it may need its own field
+        return not asked.recognises({"messages": []})
+    return True
 
 
 def translate(request: Request, format: str, model: str = "", **settings: Any) -> WireBody:

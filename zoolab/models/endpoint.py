@@ -105,7 +105,7 @@ class ApiModel(ABC):
         self.stream = stream
         own = self._settings_of(settings, more)
         chosen = self.api.instead_of_temperature & {*more, *(settings or {})}
-        self.settings = own if chosen else {"temperature": 0, **own}
+        self.settings: dict[str, Any] = own if chosen else {"temperature": 0, **own}
         self._rejections: Rejections = {}
         self._connect(Connection(base_url, api_key, client, timeout, max_retries, headers or {}))
 

@@ -167,8 +167,8 @@ def _forked(
     lasts = isinstance(policy, Permissions) and policy.lasts
     if trace.steps[seq].kind == "define":
         same = same and edit is None
-        tape = TraceTape.of(trace, turns, 0, missing, results=same, requests=same and not chosen)
-        tape.lasts = lasts
+        chosen = chosen or not same
+        tape = TraceTape.of(trace, turns, 0, missing, results=same, requests=not chosen, lasts=lasts)
         options["tape"] = tape
         opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
         again = walk(None, registry, model, messages=opening, **options)
@@ -179,8 +179,9 @@ def _forked(
     steps = trace.steps
     turn = range(found.seq, found.end)
     request = steps[found.seq]
-    tape = TraceTape.of(trace, turns, found.seq, missing, until=seq, results=same, requests=not chosen)
-    tape.lasts = lasts
+    tape = TraceTape.of(
+        trace, turns, found.seq, missing, until=seq, results=same, requests=not chosen, lasts=lasts
+    )
     options["tape"] = tape
     child = child_of(trace, found.seq, options | {"model": model}, registry)
     child.meta["forked_at"] = seq

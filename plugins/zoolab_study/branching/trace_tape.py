@@ -85,6 +85,7 @@ class TraceTape(Tape):
         failures: What failed in those turns, as `Tape.failures`.
         requests: The requests that the walk does not make itself.
         ends: Where a replay ends, because the trace does; None if it goes on to an answer or an error.
+        lasts: Whether always outlasts the session of the walk.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class TraceTape(Tape):
         failures: Mapping[str | None, int],
         requests: Iterable[Asked],
         ends: Place | None,
+        lasts: bool,
     ) -> None:
         self.missing = missing
         self.ends = ends
@@ -131,8 +133,7 @@ class TraceTape(Tape):
         self._answers: dict[int, Record] = {}
         #: The question about a call that is not on the tape, if one waits.
         self._question: Decision | None = None
-        #: Whether always outlasts the session of the walk.
-        self.lasts = False
+        self.lasts = lasts
 
     @classmethod
     def of(
@@ -145,6 +146,7 @@ class TraceTape(Tape):
         until: int = 0,
         results: bool = True,
         requests: bool = True,
+        lasts: bool = False,
     ) -> TraceTape:
         """Make a tape of what a trace settles after step `since`, and of what its own tape still has.
 
@@ -161,7 +163,7 @@ class TraceTape(Tape):
             until = len(trace.steps)
         asked = _requests(trace, [turn for turn in turns if turn.end > since], until, requests)
         ends = last_place(trace, turns) if missing == "stop" else None
-        return cls(calls, missing, results, before, _failures(trace, before), asked, ends)
+        return cls(calls, missing, results, before, _failures(trace, before), asked, ends, lasts)
 
     def left_by(self, trace: TraceLog) -> list[Call]:
         """Return the calls that a trace has not taken from the tape."""

@@ -35,6 +35,14 @@ class Driver:
         return self.state == "paused" and bool(steps) and steps[-1].status == "pending" and not self.holds
 
     @property
+    def choices(self) -> list[str]:
+        """What can be decided of a call that waits; "always" only where something keeps it."""
+        asked = self.trace.steps[-1].record if self.waits else None
+        if not isinstance(asked, Decision):
+            return []
+        return [choice for choice in _CHOICES if choice != "always" or asked.lasts]
+
+    @property
     def holds(self) -> bool:
         """Whether an edited record waits to go on."""
         return self._held is not None

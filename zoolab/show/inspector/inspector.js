@@ -68,6 +68,7 @@ class LiveBar {
     this.driving.hidden = waits || live.state === "done";
     this.asking.hidden = !waits;
     for (const element of this.el.querySelectorAll("button")) enable(element, this.ready);
+    for (const element of this.asking.querySelectorAll("[data-choice]")) element.hidden = !live.choices?.includes(element.dataset.choice);
     this.drawTargets(live);
     this.drawState(live, busy);
     this.arriving.replaceChildren(...(live.arriving ?? []).map((data) => block(data, NO_PANEL, this.app)));

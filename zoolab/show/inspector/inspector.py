@@ -84,6 +84,7 @@ class View:
         return {
             "state": "paused" if going else "done",
             "waits": "permission" if waits else None,
+            "choices": driver.choices if driver is not None else [],
             "held": driver is not None and driver.holds,
             "next": driver.coming if driver is not None else None,
             "can": can,
