@@ -213,6 +213,11 @@ def test_the_workers_of_a_dask_scheduler_do_the_work_and_are_nobodys_default():
         assert len({future.result() for future in futures}) == 2
         with pytest.raises(ValueError, match="No client"):
             distributed.default_client()
+    with (  # one that begins without workers gets them when there is work
+        distributed.LocalCluster(0, dashboard_address=None, **here) as cluster,
+        dask_executor(cluster.scheduler_address) as executor,
+    ):
+        assert Workers(executor).window == 8
     with (
         pytest.raises(InvalidInput, match="no dask scheduler answers"),
         dask_executor("nonsense://nowhere:1"),

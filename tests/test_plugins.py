@@ -443,7 +443,7 @@ ASKS = {
     "apis": lambda: sorted(APIS),
     "api": lambda: [api_of({"contents": []}).name, translate(Request([HELLO]), "own").body,
         APIS["own"].from_body(APIS["own"].to_body(Request([HELLO]))).messages[0]],
-    "a body": lambda: [api_of(each).name for each in ({"messages": [HELLO]}, {"messages": [], "options": {}})],
+    "a body": lambda: [api_of({"messages": [], **more}).name for more in ({}, {"options": {}})],
     "a model": lambda: zoolab.model_for("watch")(Request([HELLO])).message["content"],
     "a list": lambda: tools_named("listed").names(),
     "no tools": lambda: tools_named("none").names(),
