@@ -96,7 +96,10 @@ class Api(ABC):
 
     @abstractmethod
     def recognises(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body is a request of this API, by its fields."""
+        """Return whether a body is a request of this API, by its fields.
+
+        Messages alone are a request of Chat Completions; an API that recognises them is not asked.
+        """
 
     @abstractmethod
     def asks(self, body: Mapping[str, Any]) -> bool:
