@@ -57,7 +57,7 @@ from typing import Any
 
 import pandas as pd
 
-from zoolab import Decision, Limits, Reply, Request, Scripted, experiment, run, tool
+from zoolab import Decision, Limits, Reply, Request, Scripted, experiment, plots, run, tool
 from zoolab_study import Case, Run, Setup
 
 @tool
@@ -70,6 +70,8 @@ trace.fork(0, system="x")  # E
 trace.fork(0, messages=[])  # E
 trace.fork(0, first_turn=2)  # E
 trace.fork(0, tape=None)  # E
+plots.StepTimelineDisplay.from_trace(trace, by="seconds")
+plots.StepTimelineDisplay.from_trace(trace, unit="seconds")  # E
 
 def model(request: Request) -> Reply:
     return Reply({"role": "assistant", "content": "Hi"})

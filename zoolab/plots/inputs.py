@@ -13,6 +13,7 @@ from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 _NUMBERS = {"seq", "turn", "slot", "attempt", "t_start", "duration_ms"}
 
@@ -23,9 +24,9 @@ class StepsDisplay(Display):
     from_frame: ClassVar[Any]
 
     @classmethod
-    def from_trace(cls, trace: TraceLog, **options: Any) -> Self:
-        """Draw one run; takes the options of `from_frame`; raises `InvalidInput` if it is not a trace."""
-        made: Self = cls.from_frame(frame_of([check_trace(trace)]), **options)
+    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
+        """Draw one run, in `ax` if it is given; raises `InvalidInput` if it is not a trace."""
+        made: Self = cls.from_frame(frame_of([check_trace(trace)]), ax=ax)
         return made
 
 

@@ -47,10 +47,12 @@ class StepTimelineDisplay(StepsDisplay):
         self.empty = self.steps_.empty
 
     @classmethod
-    def from_trace(cls, trace: TraceLog, **options: Any) -> Self:
-        """Draw one run, in seconds with the calls of a turn side by side; takes the options of `from_frame`.
+    def from_trace(
+        cls, trace: TraceLog, *, by: Literal["sequence", "seconds"] = "sequence", ax: Axes | None = None
+    ) -> Self:
+        """Draw one run, in seconds with the calls of a turn side by side.
 
-        Raises `InvalidInput` if it is no trace.
+        Raises `InvalidInput` if it is no trace, or `by` is something else.
         """
         frame = frame_of([check_trace(trace)])
         for turn in trace.turns:
@@ -59,7 +61,7 @@ class StepTimelineDisplay(StepsDisplay):
             for seq, each in ran.items():
                 ended = trace.started[min(ran) - 1] + (each.started_ms - first + each.duration_ms) / 1000
                 frame.loc[seq, "t_start"] = min(ended, trace.started[seq])
-        return cls.from_frame(frame, **options)
+        return cls.from_frame(frame, by=by, ax=ax)
 
     @classmethod
     def from_frame(
