@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import command
 from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_lab, notebook
+from waiting import wait_until
 
 from zoolab.errors import InvalidInput, LockHeld
 from zoolab_grader.classes import grade_all, grade_class, grade_task
@@ -489,13 +490,6 @@ def begun(report: Path, folder: Path, lab: Path, results: int) -> subprocess.Pop
         lambda: len(list((report / "results").glob("*.json"))) >= results or process.poll() is not None
     )
     return process
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def command_of(process: psutil.Process) -> str:

@@ -9,7 +9,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -19,6 +18,7 @@ from typing import ClassVar
 import pytest
 from counting import ends
 from shell import Shell
+from waiting import wait_until
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab_course import weights
@@ -222,7 +222,7 @@ def test_a_killed_fetch_leaves_nothing_that_hinders_the_next(
     child = subprocess.Popen(
         [sys.executable, "-c", script, str(Path(__file__).parent)], stdout=subprocess.PIPE
     )
-    wait_for(lambda: any(path.stat().st_size for path in cache_folder().rglob("*.whl")))
+    wait_until(lambda: any(path.stat().st_size for path in cache_folder().rglob("*.whl")))
     child.kill()
     child.communicate()
     SlowIndex.release.set()
@@ -351,13 +351,6 @@ def test_a_disk_without_room_is_one_clear_line_before_anything_is_asked() -> Non
         fetch(replace(large("http://127.0.0.1:9/x.gguf"), size_bytes=10**18))
     assert "is too full: " in str(raised.value)
     assert "MB are free; expected 1,000,000,000,000 MB for tiny; make room" in str(raised.value)
-
-
-def wait_for(condition: object, seconds: float = 30) -> None:
-    until = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.05)
 
 
 def test_stale_leftovers_are_swept_and_young_ones_are_not(index: Path) -> None:
