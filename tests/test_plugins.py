@@ -659,7 +659,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 101_744
+NODES = 101_753
 #: What they may become, without plots and commands: nothing stands on these.
 CEILING = 95_000
 NAMES = 50
@@ -689,7 +689,7 @@ ROOMS: dict[str, int] = {
     "plugins": 1371,
     "policy": 3393,
     "records": 2445,
-    "repair": 5515,
+    "repair": 5524,
     "retrieval": 651,
     "running": 2837,
     "runs": 1272,

@@ -186,7 +186,8 @@ def _verdicts(notebook: Path) -> dict[str, set[str]]:
             asks = _END not in text and (asks or _TASKS in text)
             begun = _EXERCISE.findall(text) if asks else []
             said |= {each: set() for each in begun}
-            number = begun[-1] if begun else number if asks else ""
+            if begun or not asks:
+                number = begun[-1] if begun else ""
         elif number:
             said[number] |= {word for each in cell["outputs"] for word in _words(each)}
     return said

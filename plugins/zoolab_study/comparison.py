@@ -167,7 +167,8 @@ def check_scored(summary: pd.DataFrame, metric: str, *columns: str) -> None:
         what = f"decides nothing: all {len(summary)} runs broke off ({how})"
         raise InvalidInput(what, advice="see the errors; the same journal asks for those runs again")
     if len(summary) and summary[metric].isna().all():
-        why = str(failed[0]) if failed else "" if metric in _NO_MERITS else _ADVICE
+        advice = "" if metric in _NO_MERITS else _ADVICE
+        why = str(failed[0]) if failed else advice
         raise InvalidInput(f"no run has a score {metric}", advice=why)
 
 

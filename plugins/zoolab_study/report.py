@@ -162,4 +162,6 @@ def _table(caption: str, head: Iterable[object], rows: Iterable[Iterable[object]
 
 
 def _number(value: float) -> str:
-    return "" if value != value else f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if value != value:
+        return ""
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -228,7 +228,9 @@ def _signed(value: float, unit: str) -> str:
     they are.
     """
     if not unit:
-        return f"{value:+.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:+,.0f}" if abs(value) >= 1 else "0"
+        if abs(value) >= 1000:
+            return f"{value:+,.0f}"
+        return f"{value:+.3g}" if abs(value) >= 1e-4 else "0"
     points = value * 100
     text = f"{points:+.0f}" if abs(points) >= 0.5 else f"{points:+.1f}"
     return "0" if float(text) == 0 else text

@@ -122,7 +122,7 @@ def plain_line(value: object, limit: int = 24) -> str:
     >>> plain_line("two\\nlines"), plain_line("x" * 30, 8), plain_line(None)
     ('two lines', 'xxxxxxx…', 'None')
     """
-    text = value if isinstance(value, str) else str(value) if value is None else excerpt(value, limit)
+    text = str(value) if value is None or isinstance(value, str) else excerpt(value, limit)
     return one_line("".join(c if c.isprintable() else " " for c in text[: 4 * limit]), limit)
 
 

@@ -92,11 +92,8 @@ def _moved(node: Any) -> Any:
         return [_moved(each) for each in node]
     if not isinstance(node, dict):
         return node
-    return {
-        name: f"#/$defs/{_WHOLE}{each[1:]}"
-        if name == "$ref" and isinstance(each, str) and each.startswith("#")
-        else each
-        if name in _DATA
-        else _moved(each)
-        for name, each in node.items()
-    }
+    moved = {name: each if name in _DATA else _moved(each) for name, each in node.items()}
+    reference = node.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#"):
+        moved["$ref"] = f"#/$defs/{_WHOLE}{reference[1:]}"
+    return moved

@@ -379,8 +379,9 @@ def _in_order(block: dict[str, Any]) -> str | int:
     """Return what a block is in the order of its message; nothing if it is left out."""
     if _is_thinking(block):
         return THINKING
-    kind = block.get("type")
-    return CALL if kind == "tool_use" else len(block["text"]) if kind == "text" else 0
+    if block.get("type") == "text":
+        return len(block["text"])
+    return CALL if block.get("type") == "tool_use" else 0
 
 
 def _joined_text(content: Any, reading: Reading, between: str) -> str:

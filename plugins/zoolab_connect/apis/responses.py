@@ -356,7 +356,9 @@ def _in_order(item: dict[str, Any], reading: Reading) -> str | int:
     kind = item.get("type")
     if kind == "message":
         return len(_text_in(item.get("content"), reading))
-    return THINKING if kind == "reasoning" else CALL if kind in _CALLS else 0
+    if kind == "reasoning":
+        return THINKING
+    return CALL if kind in _CALLS else 0
 
 
 def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:

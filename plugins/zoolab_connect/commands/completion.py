@@ -14,6 +14,8 @@ from zoolab.commands.cli import commands_for
 #: What goes into a script. A plugin may name its command in any way; a shell would expand some of them.
 _WORD = re.compile(r"[A-Za-z0-9_][\w.:-]*|--?[A-Za-z][\w-]*", re.ASCII)
 _HELP = "show this help message and exit"
+#: How fish is told of a word, by what it begins with.
+_FISH_OPTIONS = {"--": "-l", "-": "-s", "": "-a"}
 
 
 @dataclass(slots=True)
@@ -149,9 +151,11 @@ def _fish(places: Sequence[CommandPlace]) -> str:
         if each.deeper:
             seen.append(f"not __fish_seen_subcommand_from {' '.join(each.deeper)}")
         for word, does in each.words.items():
-            kind = "-l" if word.startswith("--") else "-s" if word.startswith("-") else "-a"
-            value = each.values.get(word)
-            takes = "" if value is None else f" -x -a {quote(' '.join(value))}" if value else " -r"
+            kind = next(option for start, option in _FISH_OPTIONS.items() if word.startswith(start))
+            takes = ""
+            if word in each.values:
+                known = quote(" ".join(each.values[word]))
+                takes = f" -x -a {known}" if each.values[word] else " -r"
             told = f" -d {_fish_quoted(does)}" if does else ""
             only = f" -n {quote('; and '.join(seen))}" if seen else ""
             lines.append(f"complete -c zoolab{only} {kind} {word.lstrip('-')}{takes}{told}")

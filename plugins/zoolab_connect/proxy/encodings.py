@@ -58,8 +58,10 @@ class _Zlib:
         return b"".join(parts)
 
     def _window(self, data: bytes) -> int:
+        if self._gzip:
+            return 31
         has_header = data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
-        return 31 if self._gzip else 15 if has_header else -15
+        return 15 if has_header else -15
 
 
 class _Brotli:

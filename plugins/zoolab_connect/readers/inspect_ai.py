@@ -79,8 +79,9 @@ def _asked_and_said(sample: Mapping[str, Any]) -> Any:
     said = [each["message"] for each in choices or () if isinstance(each, Mapping) and "message" in each]
     if not said:
         return sample.get("messages")
-    asked = given if isinstance(given, list) else [{"role": "user", "content": given}] if given else []
-    return [*asked, said[0]]
+    if isinstance(given, list):
+        return [*given, said[0]]
+    return [{"role": "user", "content": given}, said[0]] if given else said[:1]
 
 
 def _with_errors(messages: list[Message], listed: Any) -> list[Message]:

@@ -116,7 +116,11 @@ def _fates(steps: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[str, str]]
         blame = run["blame"]
         answered = run["outcome"] == "answer"
         # What became of the errors that no later call made good.
-        fate = "unrecovered" if not answered or blame else _NOT_GRADED if blame is None else "recovered"
+        fate = "recovered"
+        if not answered or blame:
+            fate = "unrecovered"
+        elif blame is None:
+            fate = _NOT_GRADED
         for error in errors[name]:
             later = {step["tool"] for step in ran[name] if step["seq"] > error["seq"]}
             made_good = bool(later) if error["error_code"] == "unknown_tool" else error["tool"] in later
