@@ -320,6 +320,7 @@ TELLING: list[list[Said]] = [
     [({"role": "assistant", "content": [{"type": "text", "text": "It is 3."}]}, "stop")],
     [({"role": "assistant", "content": [{"type": "text", "text": " "}]}, "stop")],
     [({**GOOD_CALL[0], "content": [{"type": "text", "text": "So"}]}, None), ANSWER],
+    [(asks('{"a": {"\\u00a0": "\\u001b"}}', '{"a": "\x85", "b"\u2028: 1}'), None), ANSWER],
     *(
         [(asks(arguments), None), ANSWER]
         for arguments in ({"a": 1, "b": 2}, {}, [1], 7, None, '{"a":NaN,"b":1}', '{"a":1E400}', "-Infinity")

@@ -659,7 +659,7 @@ def test_the_core_runs_without_any_plugin(tmp_path):
 
 
 #: The nodes of the syntax tree of the core, and of its rooms when this was last set.
-NODES = 101_753
+NODES = 101_776
 #: What they may become, without plots and commands: nothing stands on these.
 CEILING = 95_000
 NAMES = 50
@@ -682,7 +682,7 @@ ROOMS: dict[str, int] = {
     "lint": 1214,
     "loop": 3846,
     "messages": 1940,
-    "mini": 1855,
+    "mini": 1878,
     "models": 7505,
     "options": 527,
     "plots": 3519,

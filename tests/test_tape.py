@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tills import LOOK, REPLIES, Till, looking, pay
 
 from zoolab import bisect, walk
-from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ModelError, ReplayMiss
+from zoolab.errors import InvalidInput, InvalidTrace, LoopError, ModelError, ReplayMiss, ToolRetriesExhausted
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Decision, Limits, Outcome, Reply, Verdict
@@ -61,6 +61,18 @@ def test_a_tape_replays_equal_at_any_step_and_runs_nothing(replies, data, saved,
     outcomes = [step.record for step in again.steps[seq:] if isinstance(step.record, Outcome)]
     ran = [each for each in outcomes if each.origin != "tape"]
     assert not ran or all(call.verdict is None for turn in again.turns for call in turn.calls.values())
+
+
+@pytest.mark.parametrize(
+    "calls", [[("pay", {"euros": "x"}), ("fly", {})], [("fly", {}), ("pay", {"euros": "x"})]]
+)
+def test_a_replay_ends_with_the_tool_that_failed_first(calls):
+    trace = Till().run(*[calls] * 3, envelope="plain")
+    assert trace.outcome == "retries_exhausted"
+    for seq in range(len(trace)):
+        with pytest.raises(ToolRetriesExhausted) as caught:
+            trace.replay(seq)
+        assert str(caught.value) == trace.error, f"from step {seq}"
 
 
 @given(replies=REPLIES, data=st.data())

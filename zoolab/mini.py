@@ -291,7 +291,7 @@ def as_text(value: Any) -> str:
 
 
 def excerpt(value: Any) -> str:
-    text = encode(value)
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in encode(value)[:81])
     return text if len(text) <= 80 else text[:79] + "…"
 
 

@@ -476,20 +476,20 @@ def _envelope_of(trace: TraceLog) -> str:
 
 def _failures(trace: TraceLog, turns: Iterable[Turn]) -> dict[str | None, int]:
     """Count the turns in which the calls of each tool failed validation, the final answer, or the reply, as
-    `Limits(retries=)` does.
+    `Limits(retries=)` does, in the order in which they failed first.
     """
     failures = defaultdict[str | None, int](int)
     for turn in turns:
         verdicts = [(call.call.name, call.verdict.error_code) for call in turn.calls.values() if call.verdict]
-        budgets = {
+        budgets = [
             None if code == "unknown_tool" else name for name, code in verdicts if code in MODELS_FAULT
-        }
+        ]
         if turn.reply is not None and turn.reply.end == "failed":
-            budgets.add(REPLY)
+            budgets.append(REPLY)
         answers = [trace.steps[seq].record for seq in turn.own]
         if any(isinstance(each, Verdict) and not each.ok for each in answers):
-            budgets.add(ANSWER)
-        for budget in budgets:
+            budgets.append(ANSWER)
+        for budget in dict.fromkeys(budgets):
             failures[budget] += 1
     return failures
 
