@@ -517,6 +517,15 @@ def test_a_reader_who_moves_fast_is_not_taken_back() -> None:
     assert [sent for sent in browser.wire.sent if "step" in sent.get("state", {})] == []
 
 
+def test_a_fork_is_shown_whole_with_the_step_to_be_at() -> None:
+    browser = Browser(inspect(TRACES["plain"]))
+    browser.inspector.step = 2
+    browser.say({"type": "fork", "verb": "look", "seq": 4, "edits": []})
+    (update,) = [sent["state"] for sent in browser.wire.sent if sent.get("method") == "update"]
+    assert {"overview", "live", "other", "pairs", "step", "other_step"} <= update.keys()
+    assert (update["step"], update["other_step"]) == (4, 4)
+
+
 def test_the_output_is_what_is_asked_for() -> None:
     inspector = TRACES["plain"].inspect()
     assert set(inspector._repr_mimebundle_(include={"text/plain", "image/png"})[0]) == {"text/plain"}

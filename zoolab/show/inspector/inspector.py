@@ -157,9 +157,7 @@ class Inspector(anywidget.AnyWidget):
         self._deltas: list[dict[str, Any]] = []
         self._arriving = 0
         self._kept: Any = None
-        at = first_error(view.trace) or 0
-        state = self._state()
-        super().__init__(**state, step=at, other_step=partner(state["pairs"], at))
+        super().__init__(**self._state(first_error(view.trace) or 0))
         self.on_msg(self._received)
 
     @traitlets.validate("step")
@@ -192,25 +190,25 @@ class Inspector(anywidget.AnyWidget):
         """Show the widget or the story; if the story has an output of its own, it is kept up to date."""
         self._kept = show_widget(*self._repr_mimebundle_(), self._opening)
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self, step: int | None) -> dict[str, Any]:
         other, pairs = self.view.compared()
         verbs: dict[str, Any] = {} if self._forks is None else self._forks.of(self.trace)
         verbs["others"] = [] if self._others is None else self._others.names
-        return {
+        state = {
             "overview": self.view.overview(),
             "live": browser_json(self.view.live(verbs, back=len(self._views) > 1)),
             "other": other,
             "pairs": pairs,
             "notes": browser_json(reader_notes(self.trace)),
         }
+        return state if step is None else state | {"step": step, "other_step": partner(pairs, step)}
 
     def _show(self, forget: int, step: int | None = None) -> None:
         """Send what has changed; the panels from step `forget` on are out of date."""
         self.send({"type": "forget", "from": forget})
-        for name, value in self._state().items():
-            setattr(self, name, value)
-        if step is not None:
-            self.step, self.other_step = step, partner(self.pairs, step)
+        with self.hold_sync():  # in one message: what comes late would undo what a fast reader does
+            for name, value in self._state(step).items():
+                setattr(self, name, value)
         if self._kept is not None:
             self._kept.update(alone(story_of(self.trace), self._opening), raw=True)
         self._reported = time.monotonic()
