@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from waiting import wait_until
 
 from zoolab import Scripted
 from zoolab.errors import InvalidInput
@@ -143,12 +144,9 @@ def test_ctrl_c_ends_the_workers_and_the_same_journal_goes_on(tmp_path, pids, un
     assert told(conduct(journal)) == undisturbed
 
 
-def wait_until_gone(processes, seconds=60):
+def wait_until_gone(processes):
     """Wait until none of these processes runs any more."""
-    until = time.monotonic() + seconds
-    while any(map(psutil.pid_exists, processes)):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: not any(map(psutil.pid_exists, processes)))
 
 
 def workers_in(pids):

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -539,12 +538,9 @@ def alive(pid: int) -> bool:
         return False
 
 
-def gone(*pids: int) -> bool:
-    """Whether they are gone soon: a busy machine takes a moment to bury what was killed."""
-    until = time.monotonic() + 60
-    while any(map(alive, pids)) and time.monotonic() < until:
-        time.sleep(0.01)
-    return not any(map(alive, pids))
+def wait_until_gone(*pids: int) -> None:
+    """Wait for their end: a busy machine takes a moment to bury what was killed."""
+    wait_until(lambda: not any(map(alive, pids)))
 
 
 def test_tools_that_cannot_be_used_are_left_out_with_a_reason(rude: MCPTools) -> None:
@@ -672,7 +668,7 @@ def test_a_server_that_cannot_be_used_is_one_clear_line(tmp_path: Path, mode: st
     assert str(caught.value).isprintable()
     assert not (tmp_path / "raw.json").exists()
     if mode == "hangs" and IN_PROC:
-        assert gone(int((tmp_path / "log").read_text()))
+        wait_until_gone(int((tmp_path / "log").read_text()))
 
 
 def test_a_line_that_is_no_message_costs_itself(tmp_path: Path) -> None:
@@ -886,7 +882,7 @@ def test_a_stubborn_server_and_its_children_are_gone_at_the_end(tmp_path: Path) 
         pids = [int(word) for word in (tmp_path / "log").read_text().split()]
         assert [alive(pid) for pid in pids] == [True, True]
         assert tools.registry.execute("files_read", {}) == "done"
-    assert gone(*pids)
+    wait_until_gone(*pids)
     with pytest.raises(InvalidInput, match="the MCP server raw is not running; use it in a with block"):
         list(tools)
 
@@ -900,7 +896,7 @@ def test_what_a_server_started_in_sessions_of_their_own_is_gone_too(tmp_path: Pa
         if crash:
             with pytest.raises(ToolIOError):
                 invoke(tools, "dies", {})
-    assert gone(*pids)
+    wait_until_gone(*pids)
 
 
 def test_a_flood_of_requests_ends_at_the_timeout(tmp_path: Path) -> None:

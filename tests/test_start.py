@@ -10,11 +10,11 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from zoolab.commands.cli import commands_for
 
@@ -180,10 +180,7 @@ def test_a_half_made_venv_is_repaired(project: Path, damage: Callable[[Path], No
 
 def wait_until_installing(folder: Path) -> None:
     """Wait for the middle of an installation; through pip it lasts seconds."""
-    deadline = time.monotonic() + 60
-    while not (folder / ".venv" / "zoolab-unfinished").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until((folder / ".venv" / "zoolab-unfinished").exists)
 
 
 @pytest.mark.skipif(not POSIX, reason="kill -9 of a process group")
