@@ -17,6 +17,7 @@ CLOCKS = {
     *("thread_time", "now", "utcnow"),
 }
 MODULES = {"time", "datetime", "date"}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -58,18 +59,35 @@ def compared(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """The functions, and lines, that assert an order of a time and something else, but for the deadline of a
     loop.
     """
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    helpers = {function.name for function in functions if returns_time(function)}
     for function in functions:
-        measured: set[str] = set()
+        measured = set(helpers)
         for statement, waiting in statements(function.body):
-            if isinstance(statement, ast.Assign) and tells_time(statement.value, measured):
-                measured |= set().union(*map(names_of, statement.targets))
+            measured |= measured_in(statement, measured)
             if not isinstance(statement, ast.Assert) or waiting:
                 continue
             for part in ast.walk(statement):
                 ordered = isinstance(part, ast.Compare) and any(isinstance(op, ORDERED) for op in part.ops)
                 if ordered and tells_time(part, measured):
                     yield function.name, part.lineno
+
+
+def measured_in(statement: ast.stmt, measured: set[str]) -> set[str]:
+    """The names that a statement gives to a reading."""
+    if not isinstance(statement, ast.Assign) or not tells_time(statement.value, measured):
+        return set()
+    return set().union(*map(names_of, statement.targets))
+
+
+def returns_time(function: Function) -> bool:
+    """Whether a function returns a reading that it took."""
+    measured: set[str] = set()
+    for statement, _ in statements(function.body):
+        measured |= measured_in(statement, measured)
+        if isinstance(statement, ast.Return) and statement.value and tells_time(statement.value, measured):
+            return True
+    return False
 
 
 def found_in(text: str) -> list[str]:
@@ -83,6 +101,7 @@ def found_in(text: str) -> list[str]:
         "def f():\n    began = perf_counter()\n    took = perf_counter() - began\n    assert 3 > took",
         "def f():\n    assert abs(datetime.now(UTC) - told).total_seconds() < 60",
         "def f():\n    assert 45 < outcome.duration_ms",
+        "def g():\n    began = monotonic()\n    return monotonic() - began\n\ndef f():\n    assert g() < 5",
         "def f():\n    with x():\n        a, b = 0, time.time_ns()\n        assert all(s <= b for s in c)",
     ],
 )
