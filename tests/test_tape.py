@@ -251,6 +251,20 @@ def _conversations(draw):
     return said
 
 
+@pytest.mark.parametrize("end", ["Done.", ""])
+def test_a_conversation_may_have_failed_more_often_than_a_walk_may(end):
+    asks = [{"id": "c", "type": "function", "function": {"name": "pay", "arguments": "{}"}}]
+    failed = [
+        {"role": "assistant", "tool_calls": asks},
+        {"role": "tool", "tool_call_id": "c", "content": "no"},
+    ]
+    said = [{"role": "user", "content": "Pay."}, *failed * 4, {"role": "assistant", "content": end}]
+    trace = read_conversation(said, as_registry(Till().tools))
+    for seq in range(len(trace)):
+        again = trace.replay(seq)
+        assert (again.outcome, again.error) == (trace.outcome, trace.error), f"from step {seq}"
+
+
 @given(said=_conversations(), data=st.data(), known=st.booleans())
 def test_a_conversation_of_another_program_replays_whatever_it_did(said, data, known):
     till = Till()

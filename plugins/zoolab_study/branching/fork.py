@@ -7,7 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from zoolab.errors import InvalidInput, InvalidToolSignature, ZoolabError
+from zoolab.errors import (
+    InvalidInput,
+    InvalidToolSignature,
+    ToolLoopLimitReached,
+    ToolRetriesExhausted,
+    ZoolabError,
+)
 from zoolab.jsontext import excerpt
 from zoolab.loop import Walk, walk
 from zoolab.models.about import Wrapper
@@ -34,6 +40,8 @@ from zoolab_study.branching.trace_tape import (
 T = TypeVar("T", bound=TraceLog)
 _Records = dict[Place, Record]
 Ask = Callable[[Step], Record | None]
+#: The outcomes of walks that a limit has ended.
+_AT_A_LIMIT = (ToolRetriesExhausted.code, ToolLoopLimitReached.code)
 #: What the steps that are kept have.
 _OF_THE_START = ("model", "messages", "system", "first_turn")
 
@@ -114,7 +122,7 @@ def _options_of_replay(trace: TraceLog, turns: Sequence[Turn], seq: int, end: in
     if len(asked) > limits.turns or (trace.outcome == "loop_limit" and "limits" not in trace.options):
         limits = replace(limits, turns=max(1, len(asked)))
     failed = bool(asked) and asked[-1].reply is not None and asked[-1].reply.end == "failed"
-    if not failed and (end < len(turns) or trace.error is None):  # no limit has ended it
+    if not failed and (end < len(turns) or trace.outcome not in _AT_A_LIMIT):
         limits = replace(limits, retries=max(limits.retries, len(asked)), repeats=None)
     repair = repair_of(trace, turns[max(0, turn_at(turns, seq)) :], options.get("repair"))
     return options | {"limits": limits, "repair": repair}
