@@ -583,6 +583,16 @@ def test_without_a_program_it_serves_until_it_is_stopped() -> None:
         assert served.wait() == 0
 
 
+def test_it_may_be_stopped_as_soon_as_it_has_said_an_address() -> None:
+    line = [sys.executable, "-P", "-m", "zoolab", "endpoint"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stderr is not None
+        served.stderr.readline()
+        served.send_signal(signal.SIGINT)
+        _, said = served.communicate(timeout=120)
+    assert "interrupted" not in said
+
+
 def test_a_case_of_your_own() -> None:
     row = dataclasses.asdict(CASES["chat-text-cut"]) | {"id": "mine"}
     with endpoint(row, ReportedCase.of(row | {"id": "other"})) as server:

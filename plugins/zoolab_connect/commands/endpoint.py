@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from threading import TIMEOUT_MAX, Event
 
 from zoolab.commands.listing import print_json
@@ -111,13 +112,12 @@ def environment(case: ReportedCase, url: str) -> dict[str, str]:
 def _served(cases: Sequence[ReportedCase], port: int) -> Iterator[CaseVerdict]:
     """Serve cases until Ctrl-C, and judge those that were played."""
     with endpoint(*cases, port=port) as server:
-        for case in cases:
-            print(f"{case.api:<10} {base_url(case, server)}", file=sys.stderr)
-        print("zoolab: Ctrl-C ends it, and prints the verdicts", file=sys.stderr, flush=True)
-        try:
+        with suppress(KeyboardInterrupt):  # which may come as soon as an address is printed
+            for case in cases:
+                print(f"{case.api:<10} {base_url(case, server)}", file=sys.stderr)
+            print("zoolab: Ctrl-C ends it, and prints the verdicts", file=sys.stderr, flush=True)
             Event().wait(TIMEOUT_MAX)
-        except KeyboardInterrupt:
-            yield from server.verdicts()
+        yield from server.verdicts()
 
 
 def _tell_counts(verdicts: Sequence[CaseVerdict]) -> None:

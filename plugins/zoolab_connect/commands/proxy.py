@@ -89,11 +89,11 @@ def _warn(said: str) -> None:
 
 def _serve(seen: Seen) -> int:
     """Say what a program must be told, and serve until Ctrl-C."""
-    for name, text in seen.environment.items():
-        if "://" in text:
-            print(f"{name}={text}", flush=True)
-    print("zoolab: Ctrl-C ends it", file=sys.stderr, flush=True)
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):  # which may come as soon as an address is printed
+        for name, text in seen.environment.items():
+            if "://" in text:
+                print(f"{name}={text}", flush=True)
+        print("zoolab: Ctrl-C ends it", file=sys.stderr, flush=True)
         Event().wait()
     return 0
 
