@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
+from typing import NoReturn
 
 
 def signal_group(pid: int, *, gently: bool = False) -> None:
@@ -20,3 +22,9 @@ def signal_group(pid: int, *, gently: bool = False) -> None:
         return
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
+
+
+def wait_for_interrupt() -> NoReturn:
+    """Wait until Ctrl-C raises KeyboardInterrupt: on Windows, `time.sleep` hears it and a lock does not."""
+    while True:
+        time.sleep(3600)

@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from threading import TIMEOUT_MAX, Event
 
 from zoolab.commands.listing import print_json
 from zoolab.errors import InvalidInput
@@ -19,7 +18,7 @@ from zoolab.text.wording import as_words
 from zoolab_connect.endpoint.cases import ReportedCase, all_tools, find_cases
 from zoolab_connect.endpoint.judging import RESULTS, CaseVerdict
 from zoolab_connect.endpoint.server import Endpoint, endpoint
-from zoolab_connect.processes import signal_group
+from zoolab_connect.processes import signal_group, wait_for_interrupt
 
 #: The variables that name the endpoint of an API, for the clients that people use.
 _ADDRESSES: Mapping[str, tuple[str, ...]] = {
@@ -116,7 +115,7 @@ def _served(cases: Sequence[ReportedCase], port: int) -> Iterator[CaseVerdict]:
             for case in cases:
                 print(f"{case.api:<10} {base_url(case, server)}", file=sys.stderr)
             print("zoolab: Ctrl-C ends it, and prints the verdicts", file=sys.stderr, flush=True)
-            Event().wait(TIMEOUT_MAX)
+            wait_for_interrupt()
         yield from server.verdicts()
 
 

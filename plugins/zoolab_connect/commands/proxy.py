@@ -10,7 +10,6 @@ import webbrowser
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from zoolab.errors import InvalidInput
@@ -18,6 +17,7 @@ from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
 from zoolab.models.replay import local_model
 from zoolab.records import Model
 from zoolab.text.wording import count as counted
+from zoolab_connect.processes import wait_for_interrupt
 from zoolab_connect.proxy.addresses import variables
 from zoolab_connect.proxy.recorded import RecordedFor, example
 from zoolab_connect.proxy.seen import Seen
@@ -94,7 +94,7 @@ def _serve(seen: Seen) -> int:
             if "://" in text:
                 print(f"{name}={text}", flush=True)
         print("zoolab: Ctrl-C ends it", file=sys.stderr, flush=True)
-        Event().wait()
+        wait_for_interrupt()
     return 0
 
 
